@@ -1,0 +1,1 @@
+"""The Qt side: tray, windows, notifications."""

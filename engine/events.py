@@ -1,0 +1,102 @@
+"""What the engine tells observers: typed, immutable, without any conversation text."""
+
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """Base of everything the engine announces."""
+
+
+@dataclass(frozen=True, slots=True)
+class StatusChanged(Event):
+    """The status snapshot differs from the last one; ask the engine for it."""
+
+
+@dataclass(frozen=True, slots=True)
+class MessagesLogged(Event):
+    """`count` messages of a conversation reached the shelf."""
+
+    shelf: str
+    session_id: str
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class TaskSettled(Event):
+    """A task ended well and its record is gone."""
+
+    task_id: str
+    kind: str
+    session_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class TaskFailed(Event):
+    """A task spent its attempts and waits for a person."""
+
+    task_id: str
+    kind: str
+    session_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class ShelfSwitched(Event):
+    """Another shelf is active now."""
+
+    name: str
+    server: str
+
+
+@dataclass(frozen=True, slots=True)
+class SettingsChanged(Event):
+    """These keys have new values."""
+
+    keys: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Notice(Event):
+    """Something a person needs to know; shown once per `key` until it is withdrawn."""
+
+    key: str
+    title: str
+    message: str
+    action: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ShowRequested(Event):
+    """The program was started a second time: bring the window up."""
+
+
+type Observer = Callable[[Event], None]
+
+
+class EventBus:
+    """Synchronous fan-out on the loop's thread; one failing observer never stops the others."""
+
+    def __init__(self) -> None:
+        self._observers: list[Observer] = []
+
+    def subscribe(self, observer: Observer) -> Callable[[], None]:
+        """Add an observer; the returned function removes it again."""
+        self._observers.append(observer)
+
+        def remove() -> None:
+            if observer in self._observers:
+                self._observers.remove(observer)
+
+        return remove
+
+    def emit(self, event: Event) -> None:
+        """Hand the event to every observer."""
+        for observer in tuple(self._observers):
+            try:
+                observer(event)
+            except Exception:  # noqa: BLE001  an observer's bug must not reach the engine
+                log.exception("observer failed on %s", type(event).__name__)

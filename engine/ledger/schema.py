@@ -1,0 +1,78 @@
+"""The ledger's tables, as numbered steps that each run in one transaction."""
+
+MIGRATIONS: tuple[str, ...] = (
+    """
+    -- One row per log file ever seen. `session_id` is null while the header is unknown. `cursor` and `header` are JSON.
+    CREATE TABLE log_file (
+        path TEXT PRIMARY KEY, session_id TEXT, version INTEGER, source TEXT NOT NULL DEFAULT 'dsh',
+        size INTEGER NOT NULL DEFAULT 0, mtime_ns INTEGER NOT NULL DEFAULT 0,
+        header TEXT, cursor TEXT, cut INTEGER, next_seq INTEGER NOT NULL DEFAULT 0,
+        status TEXT NOT NULL, reason TEXT NOT NULL DEFAULT '',
+        title TEXT NOT NULL DEFAULT '', cwd TEXT, project TEXT NOT NULL DEFAULT '', subagent INTEGER NOT NULL DEFAULT 0,
+        created_at INTEGER NOT NULL DEFAULT 0, last_time INTEGER NOT NULL DEFAULT 0, open_turn INTEGER
+    ) STRICT;
+    CREATE INDEX log_file_session ON log_file (session_id, version);
+
+    -- One row per loggable message, known by its id wherever it appears again. Holds no text.
+    CREATE TABLE message (
+        id TEXT PRIMARY KEY, session_id TEXT NOT NULL, version INTEGER NOT NULL, seq INTEGER NOT NULL,
+        ordinal INTEGER NOT NULL, role TEXT NOT NULL, time INTEGER NOT NULL, tokens INTEGER NOT NULL,
+        withdrawn INTEGER NOT NULL DEFAULT 0
+    ) STRICT, WITHOUT ROWID;
+    CREATE INDEX message_place ON message (session_id, version, seq);
+
+    -- Where a span may end, and from where in the file the events before it can be read again.
+    CREATE TABLE mark (
+        session_id TEXT NOT NULL, version INTEGER NOT NULL, seq INTEGER NOT NULL, kind TEXT NOT NULL,
+        turn INTEGER NOT NULL, reason TEXT NOT NULL DEFAULT '', start_offset INTEGER NOT NULL, start_seq INTEGER NOT NULL,
+        PRIMARY KEY (session_id, version, seq)
+    ) STRICT, WITHOUT ROWID;
+
+    -- Per shelf: which conversations may be recorded; `cutoff` is epoch milliseconds, 0 for all.
+    CREATE TABLE shelf_choice (shelf TEXT PRIMARY KEY, cutoff INTEGER NOT NULL, answered_at INTEGER NOT NULL) STRICT;
+
+    CREATE TABLE watermark (
+        shelf TEXT NOT NULL, session_id TEXT NOT NULL, version INTEGER NOT NULL,
+        logged_seq INTEGER NOT NULL DEFAULT 0, consolidated_seq INTEGER NOT NULL DEFAULT 0,
+        last_check_turn INTEGER NOT NULL DEFAULT 0, pending_tokens INTEGER NOT NULL DEFAULT 0,
+        PRIMARY KEY (shelf, session_id, version)
+    ) STRICT, WITHOUT ROWID;
+
+    CREATE TABLE session_node (
+        shelf TEXT NOT NULL, session_id TEXT NOT NULL, present INTEGER NOT NULL DEFAULT 0, linked INTEGER NOT NULL DEFAULT 0,
+        PRIMARY KEY (shelf, session_id)
+    ) STRICT, WITHOUT ROWID;
+
+    -- The durable queue: one record per kind, conversation and log file (engine.md 4.2). Done means the row is gone.
+    CREATE TABLE task (
+        shelf TEXT NOT NULL, kind TEXT NOT NULL, session_id TEXT NOT NULL, version INTEGER NOT NULL,
+        from_seq INTEGER NOT NULL CHECK (from_seq >= 0), to_seq INTEGER NOT NULL CHECK (to_seq >= from_seq),
+        project TEXT NOT NULL DEFAULT '',
+        status TEXT NOT NULL CHECK (status IN ('pending', 'running', 'deferred', 'failed')),
+        attempts INTEGER NOT NULL DEFAULT 0 CHECK (attempts >= 0), error TEXT, action TEXT NOT NULL DEFAULT '',
+        route TEXT NOT NULL DEFAULT '', enqueued_at INTEGER NOT NULL, changed_at INTEGER NOT NULL,
+        PRIMARY KEY (shelf, kind, session_id, version)
+    ) STRICT, WITHOUT ROWID;
+
+    -- A validated, redacted model reply, kept until its task is done so that a replay pays nothing (engine.md 7.5).
+    CREATE TABLE reply (
+        shelf TEXT NOT NULL, session_id TEXT NOT NULL, version INTEGER NOT NULL,
+        from_seq INTEGER NOT NULL, covered_to INTEGER NOT NULL, body TEXT NOT NULL,
+        PRIMARY KEY (shelf, session_id, version)
+    ) STRICT, WITHOUT ROWID;
+
+    CREATE TABLE model_call (
+        seq INTEGER PRIMARY KEY AUTOINCREMENT, at INTEGER NOT NULL, purpose TEXT NOT NULL, provider TEXT NOT NULL,
+        model TEXT NOT NULL, effort TEXT NOT NULL DEFAULT '',
+        outcome TEXT NOT NULL CHECK (outcome IN ('pending', 'ok', 'incomplete', 'error')),
+        ms INTEGER NOT NULL DEFAULT 0, input_tokens INTEGER NOT NULL DEFAULT 0, output_tokens INTEGER NOT NULL DEFAULT 0,
+        reasoning_tokens INTEGER NOT NULL DEFAULT 0, detail TEXT NOT NULL DEFAULT ''
+    ) STRICT;
+
+    CREATE TABLE setting_change (at INTEGER NOT NULL, key TEXT NOT NULL, old TEXT, new TEXT) STRICT;
+
+    -- What people did and what was counted: retries, discards, shelf switches; `day` totals feed the tooltip.
+    CREATE TABLE activity (at INTEGER NOT NULL, what TEXT NOT NULL, subject TEXT NOT NULL, detail TEXT NOT NULL DEFAULT '') STRICT;
+    CREATE TABLE logged_day (shelf TEXT NOT NULL, day TEXT NOT NULL, messages INTEGER NOT NULL, PRIMARY KEY (shelf, day)) STRICT;
+    """,
+)

@@ -1,0 +1,65 @@
+"""Where every file of ours lives, and how we start ourselves again."""
+
+import os
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import platformdirs
+
+APP = "hypatia-companion"
+
+
+@dataclass(frozen=True, slots=True)
+class Home:
+    """The folders of one installation; `HYPATIA_COMPANION_HOME` puts them all under one."""
+
+    config: Path
+    data: Path
+    runtime: Path
+
+    @classmethod
+    def at(cls, root: Path) -> "Home":
+        """Everything under one folder."""
+        return cls(config=root, data=root, runtime=root / "run")
+
+    @classmethod
+    def find(cls) -> "Home":
+        """The folders of the environment, else the platform's own."""
+        if root := os.environ.get("HYPATIA_COMPANION_HOME", "").strip():
+            return cls.at(Path(root).expanduser().absolute())
+        dirs = platformdirs.PlatformDirs(APP, appauthor=False)
+        return cls(dirs.user_config_path, dirs.user_data_path, dirs.user_runtime_path)
+
+    @property
+    def settings_file(self) -> Path:
+        """The settings a person can edit."""
+        return self.config / "settings.toml"
+
+    @property
+    def ledger_file(self) -> Path:
+        """The companion's own durable state."""
+        return self.data / "ledger.sqlite"
+
+    @property
+    def shelves(self) -> Path:
+        """Home of the built-in shelf server: its registry and its shelves."""
+        return self.data / "shelves"
+
+    @property
+    def log_file(self) -> Path:
+        """The rotating log, without any conversation text."""
+        return self.data / "companion.log"
+
+    def create(self) -> None:
+        """Make the folders, readable by this user only."""
+        for folder in (self.config, self.data, self.runtime):
+            folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+
+
+def self_command(*args: str) -> list[str]:
+    """The command line that starts our Qt-free half: the console program when frozen, else this Python."""
+    if getattr(sys, "frozen", False):
+        name = "hypatia-companion-console" + (".exe" if os.name == "nt" else "")
+        return [str(Path(sys.executable).with_name(name)), *args]
+    return [sys.executable, "-m", "engine", *args]

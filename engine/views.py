@@ -1,0 +1,105 @@
+"""Plain values the engine shows to windows and to the command line; no conversation text but titles."""
+
+from dataclasses import dataclass
+from enum import Enum
+
+
+class State(Enum):
+    """What the tray icon says (architecture.md 7)."""
+
+    RESTING = "resting"
+    WORKING = "working"
+    ATTENTION = "attention"
+    DEGRADED = "degraded"
+    PAUSED = "paused"
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """Something that keeps the companion from working fully."""
+
+    key: str
+    title: str
+    message: str
+    action: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Status:
+    """One snapshot of the whole engine. Times are epoch seconds; `paused_until` 0 means until resumed."""
+
+    state: State
+    answered: bool
+    shelf: str
+    server: str
+    logged_today: int
+    tokens_today: int
+    pending: int
+    deferred: int
+    failed: int
+    sessions: int
+    paused_until: float | None
+    problems: tuple[Problem, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class SessionRow:
+    """A conversation as menus and lists show it. `last_time` in epoch milliseconds."""
+
+    session_id: str
+    title: str
+    project: str
+    last_time: int
+    messages: int
+    unsummarised_tokens: int
+    status: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class FailedTask:
+    """A task that waits for a person."""
+
+    task_id: str
+    kind: str
+    session_id: str
+    conversation: str
+    project: str
+    attempts: int
+    route: str
+    error: str
+    action: str
+    failed_at: int
+
+
+@dataclass(frozen=True, slots=True)
+class ShelfRow:
+    """A shelf the active server knows."""
+
+    name: str
+    path: str
+    active: bool
+    connected: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What the first start finds: sessions and their bytes on disk, and how many were touched in the last days."""
+
+    source: str
+    folder: str
+    sessions: int
+    bytes: int
+    last_7_days: int
+    last_30_days: int
+
+
+@dataclass(frozen=True, slots=True)
+class SummariseResult:
+    """Outcome of *Summarise now* (engine.md 11.1); `reason` is empty when queued."""
+
+    session_id: str
+    queued: bool
+    reason: str
+    from_seq: int
+    to_seq: int
