@@ -98,5 +98,5 @@ class EventBus:
         for observer in tuple(self._observers):
             try:
                 observer(event)
-            except Exception:  # noqa: BLE001  an observer's bug must not reach the engine
+            except Exception:
                 log.exception("observer failed on %s", type(event).__name__)

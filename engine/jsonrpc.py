@@ -93,7 +93,7 @@ def serve_stream(source: IO[bytes], sink: IO[bytes], handle: Callable[[str, dict
                 reply = result(message.id, handle(message.method, message.params))
             except RpcError as error:
                 reply = failure(message.id, error.code, error.message)
-            except Exception as error:  # noqa: BLE001  one bad call must not end the server
+            except Exception as error:
                 log.exception("handler failed on %s", message.method)
                 reply = failure(message.id, INTERNAL_ERROR, f"internal error: {type(error).__name__}")
         else:
@@ -118,7 +118,7 @@ async def serve_connection(
                     reply = result(message.id, await handle(message.method, message.params))
                 except RpcError as error:
                     reply = failure(message.id, error.code, error.message)
-                except Exception as error:  # noqa: BLE001  one bad call must not end the server
+                except Exception as error:
                     log.exception("handler failed on %s", message.method)
                     reply = failure(message.id, INTERNAL_ERROR, f"internal error: {type(error).__name__}")
             else:

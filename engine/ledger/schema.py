@@ -24,7 +24,8 @@ MIGRATIONS: tuple[str, ...] = (
     -- Where a span may end, and from where in the file the events before it can be read again.
     CREATE TABLE mark (
         session_id TEXT NOT NULL, version INTEGER NOT NULL, seq INTEGER NOT NULL, kind TEXT NOT NULL,
-        turn INTEGER NOT NULL, reason TEXT NOT NULL DEFAULT '', start_offset INTEGER NOT NULL, start_seq INTEGER NOT NULL,
+        turn INTEGER NOT NULL, reason TEXT NOT NULL DEFAULT '',
+        start_offset INTEGER NOT NULL, start_seq INTEGER NOT NULL,
         PRIMARY KEY (session_id, version, seq)
     ) STRICT, WITHOUT ROWID;
 
@@ -39,7 +40,8 @@ MIGRATIONS: tuple[str, ...] = (
     ) STRICT, WITHOUT ROWID;
 
     CREATE TABLE session_node (
-        shelf TEXT NOT NULL, session_id TEXT NOT NULL, present INTEGER NOT NULL DEFAULT 0, linked INTEGER NOT NULL DEFAULT 0,
+        shelf TEXT NOT NULL, session_id TEXT NOT NULL,
+        present INTEGER NOT NULL DEFAULT 0, linked INTEGER NOT NULL DEFAULT 0,
         PRIMARY KEY (shelf, session_id)
     ) STRICT, WITHOUT ROWID;
 
@@ -65,14 +67,19 @@ MIGRATIONS: tuple[str, ...] = (
         seq INTEGER PRIMARY KEY AUTOINCREMENT, at INTEGER NOT NULL, purpose TEXT NOT NULL, provider TEXT NOT NULL,
         model TEXT NOT NULL, effort TEXT NOT NULL DEFAULT '',
         outcome TEXT NOT NULL CHECK (outcome IN ('pending', 'ok', 'incomplete', 'error')),
-        ms INTEGER NOT NULL DEFAULT 0, input_tokens INTEGER NOT NULL DEFAULT 0, output_tokens INTEGER NOT NULL DEFAULT 0,
+        ms INTEGER NOT NULL DEFAULT 0,
+        input_tokens INTEGER NOT NULL DEFAULT 0, output_tokens INTEGER NOT NULL DEFAULT 0,
         reasoning_tokens INTEGER NOT NULL DEFAULT 0, detail TEXT NOT NULL DEFAULT ''
     ) STRICT;
 
     CREATE TABLE setting_change (at INTEGER NOT NULL, key TEXT NOT NULL, old TEXT, new TEXT) STRICT;
 
     -- What people did and what was counted: retries, discards, shelf switches; `day` totals feed the tooltip.
-    CREATE TABLE activity (at INTEGER NOT NULL, what TEXT NOT NULL, subject TEXT NOT NULL, detail TEXT NOT NULL DEFAULT '') STRICT;
-    CREATE TABLE logged_day (shelf TEXT NOT NULL, day TEXT NOT NULL, messages INTEGER NOT NULL, PRIMARY KEY (shelf, day)) STRICT;
+    CREATE TABLE activity (
+        at INTEGER NOT NULL, what TEXT NOT NULL, subject TEXT NOT NULL, detail TEXT NOT NULL DEFAULT ''
+    ) STRICT;
+    CREATE TABLE logged_day (
+        shelf TEXT NOT NULL, day TEXT NOT NULL, messages INTEGER NOT NULL, PRIMARY KEY (shelf, day)
+    ) STRICT;
     """,
 )
