@@ -1,0 +1,45 @@
+"""Runs `async def` tests: on the product's own loop under tests/desktop, on plain asyncio elsewhere."""
+
+import asyncio
+import inspect
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
+LIMIT = 60
+
+
+def _wants_qt(item: pytest.Item) -> bool:
+    return "desktop" in Path(str(item.path)).parts
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
+    if not inspect.iscoroutinefunction(pyfuncitem.obj):
+        return None
+    factory: Callable[[], asyncio.AbstractEventLoop] | None = None
+    if _wants_qt(pyfuncitem):
+        from desktop.loop import AppLoop
+
+        app = pyfuncitem._request.getfixturevalue("qapp")
+        factory = lambda: AppLoop(app)  # noqa: E731
+    arguments: dict[str, Any] = {name: pyfuncitem.funcargs[name] for name in pyfuncitem._fixtureinfo.argnames}
+
+    async def body() -> None:
+        async with asyncio.timeout(LIMIT):
+            await pyfuncitem.obj(**arguments)
+
+    with asyncio.Runner(loop_factory=factory) as runner:
+        runner.run(body())
+    return True
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if isinstance(item, pytest.Function) and inspect.iscoroutinefunction(item.obj) and _wants_qt(item):
+            if "qapp" not in item.fixturenames:
+                item.fixturenames.insert(0, "qapp")
