@@ -1,0 +1,1 @@
+"""Where conversations come from: finding logs, following them, one reader per agent."""

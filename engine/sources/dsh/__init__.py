@@ -1,0 +1,1 @@
+"""Session logs of DSH, format versions 0 to 4."""
