@@ -27,9 +27,16 @@ class TaskError(Exception):
     """Raised by an executor: the attempt failed. `permanent` spends no further attempts (engine.md 4.4, 7.10)."""
 
     def __init__(
-        self, message: str, *, permanent: bool = False, retry_after: float | None = None, action: str = ""
+        self,
+        message: str,
+        *,
+        permanent: bool = False,
+        retry_after: float | None = None,
+        action: str = "",
+        route: str = "",
     ) -> None:
         super().__init__(message)
         self.permanent = permanent
         self.retry_after = retry_after
         self.action = action
+        self.route = route

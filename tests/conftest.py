@@ -40,6 +40,6 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
-        if isinstance(item, pytest.Function) and inspect.iscoroutinefunction(item.obj) and _wants_qt(item):
-            if "qapp" not in item.fixturenames:
-                item.fixturenames.insert(0, "qapp")
+        wants = isinstance(item, pytest.Function) and inspect.iscoroutinefunction(item.obj) and _wants_qt(item)
+        if wants and "qapp" not in item.fixturenames:
+            item.fixturenames.insert(0, "qapp")

@@ -9,7 +9,8 @@ MIGRATIONS: tuple[str, ...] = (
         header TEXT, cursor TEXT, cut INTEGER, next_seq INTEGER NOT NULL DEFAULT 0,
         status TEXT NOT NULL, reason TEXT NOT NULL DEFAULT '',
         title TEXT NOT NULL DEFAULT '', cwd TEXT, project TEXT NOT NULL DEFAULT '', subagent INTEGER NOT NULL DEFAULT 0,
-        created_at INTEGER NOT NULL DEFAULT 0, last_time INTEGER NOT NULL DEFAULT 0, open_turn INTEGER
+        created_at INTEGER NOT NULL DEFAULT 0, last_time INTEGER NOT NULL DEFAULT 0, turn_open INTEGER NOT NULL DEFAULT 0,
+        node_seq INTEGER, node_time INTEGER
     ) STRICT;
     CREATE INDEX log_file_session ON log_file (session_id, version);
 
@@ -21,9 +22,9 @@ MIGRATIONS: tuple[str, ...] = (
     ) STRICT, WITHOUT ROWID;
     CREATE INDEX message_place ON message (session_id, version, seq);
 
-    -- Where a span may end, and from where in the file the events before it can be read again.
+    -- One row per finished turn: `seq` is the event after its end; the file is read again from `start_offset`.
     CREATE TABLE mark (
-        session_id TEXT NOT NULL, version INTEGER NOT NULL, seq INTEGER NOT NULL, kind TEXT NOT NULL,
+        session_id TEXT NOT NULL, version INTEGER NOT NULL, seq INTEGER NOT NULL,
         turn INTEGER NOT NULL, reason TEXT NOT NULL DEFAULT '',
         start_offset INTEGER NOT NULL, start_seq INTEGER NOT NULL,
         PRIMARY KEY (session_id, version, seq)
