@@ -1,0 +1,228 @@
+"""The ledger's file: one writer at a time, whole transactions, and a sentence for everything that goes wrong."""
+
+import asyncio
+import contextlib
+import errno
+import logging
+import sqlite3
+from collections.abc import AsyncIterator, Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import aiosqlite
+
+from engine.errors import CompanionError, Environment, UserFixable
+from engine.ledger.schema import MIGRATIONS
+
+log = logging.getLogger(__name__)
+
+
+class Ledger:
+    """The companion's own durable state in one SQLite file (WAL). Open with `Ledger.open`, always `close` it.
+
+    Reads have a connection of their own: they see committed rows only and never wait for a writer.
+    """
+
+    def __init__(
+        self,
+        path: Path,
+        reader: aiosqlite.Connection,
+        writer: aiosqlite.Connection | None,
+        notice: UserFixable | None,
+    ) -> None:
+        self.path = path
+        self.notice = notice
+        self._reader = reader
+        self._writer = writer
+        self._lock = asyncio.Lock()
+
+    @classmethod
+    async def open(cls, path: Path, read_only: bool = False, *, busy_timeout: float = 5.0) -> "Ledger":
+        """Open or create the file and bring its tables up to date; `busy_timeout` in seconds.
+
+        A file of a newer companion opens read-only, with the reason in `notice`. Raises UserFixable for a malformed
+        file (which is left as it is) or an unusable folder, Environment for a full disk or a file in use.
+        """
+        connections: list[aiosqlite.Connection] = []
+        try:
+            if not read_only:
+                await asyncio.to_thread(path.touch, mode=0o600)
+                connections.append(writer := await _connect(path, False, busy_timeout))
+                version = await _checked_version(path, writer)
+                if version <= len(MIGRATIONS):
+                    await _prepare(writer)
+                    connections.append(reader := await _connect(path, False, busy_timeout))
+                    await reader.execute("PRAGMA query_only = ON")
+                    return cls(path, reader, writer, None)
+                await connections.pop().close()
+            connections.append(reader := await _connect(path, True, busy_timeout))
+            version = await _checked_version(path, reader)
+            if version < len(MIGRATIONS):
+                raise _too_old(path)
+            return cls(path, reader, None, _too_new(path) if version > len(MIGRATIONS) else None)
+        except BaseException as error:
+            for connection in connections:
+                await connection.close()
+            if isinstance(error, sqlite3.Error | OSError):
+                raise explain(error, path) from error
+            raise
+
+    @property
+    def read_only(self) -> bool:
+        """Whether `write` is refused."""
+        return self._writer is None
+
+    async def close(self) -> None:
+        """Let the running transaction end, then close the file; a second call does nothing."""
+        async with self._lock:
+            await self._reader.close()
+            if self._writer is not None:
+                await self._writer.close()
+
+    @contextlib.asynccontextmanager
+    async def write(self) -> AsyncIterator[aiosqlite.Connection]:
+        """One immediate transaction, alone: committed at the end, rolled back on any error and on cancellation.
+
+        A cancellation that arrives during the commit itself leaves it committed. Not re-entrant.
+        """
+        if self._writer is None:
+            raise self.notice or RuntimeError("the ledger was opened for reading only")
+        async with self._lock:
+            try:
+                await self._writer.execute("BEGIN IMMEDIATE")
+                yield self._writer
+                await self._writer.commit()
+            except BaseException as error:
+                # The connection's thread works first in, first out: this rollback runs before the next transaction
+                # even when we are cancelled again here, and does nothing after a commit that went through.
+                with contextlib.suppress(sqlite3.Error):
+                    await self._writer.rollback()
+                if isinstance(error, sqlite3.Error):
+                    raise explain(error, self.path) from error
+                raise
+
+    @contextlib.asynccontextmanager
+    async def join(self, db: aiosqlite.Connection | None) -> AsyncIterator[aiosqlite.Connection]:
+        """Take part in the caller's transaction `db`, or make one of our own."""
+        if db is not None:
+            yield db
+        else:
+            async with self.write() as own:
+                yield own
+
+    async def read(self, sql: str, params: Iterable[Any] = ()) -> list[sqlite3.Row]:
+        """All rows of a query over what is committed."""
+        try:
+            return list(await self._reader.execute_fetchall(sql, params))
+        except sqlite3.Error as error:
+            raise explain(error, self.path) from error
+
+
+async def _connect(path: Path, read_only: bool, busy_timeout: float) -> aiosqlite.Connection:
+    target = f"{path.absolute().as_uri()}?mode={'ro' if read_only else 'rw'}"
+    connection = await aiosqlite.connect(target, uri=True, timeout=busy_timeout, isolation_level=None)
+    connection.row_factory = sqlite3.Row
+    return connection
+
+
+async def _checked_version(path: Path, connection: aiosqlite.Connection) -> int:
+    version = await _number(connection, "PRAGMA user_version")
+    found = list(await connection.execute_fetchall("PRAGMA quick_check(1)"))
+    if found[0][0] != "ok":
+        raise _malformed(path)
+    return version
+
+
+async def _prepare(connection: aiosqlite.Connection) -> None:
+    for pragma in ("journal_mode = WAL", "synchronous = NORMAL", "foreign_keys = ON"):
+        await connection.execute_fetchall(f"PRAGMA {pragma}")
+    for number, script in enumerate(MIGRATIONS, start=1):
+        try:
+            await connection.execute("BEGIN IMMEDIATE")
+            # Asked again inside the transaction: another process may have been faster.
+            if await _number(connection, "PRAGMA user_version") < number:
+                for statement in statements(script):
+                    await connection.execute(statement)
+                await connection.execute(f"PRAGMA user_version = {number}")
+            await connection.commit()
+        except BaseException:
+            await connection.rollback()
+            raise
+
+
+async def _number(connection: aiosqlite.Connection, sql: str) -> int:
+    rows = list(await connection.execute_fetchall(sql))
+    return int(rows[0][0])
+
+
+def statements(script: str) -> Iterator[str]:
+    """The single statements of a script (`executescript` would end the surrounding transaction)."""
+    text = ""
+    for piece in script.split(";")[:-1]:
+        text += piece + ";"
+        if sqlite3.complete_statement(text):
+            yield text
+            text = ""
+
+
+def explain(error: sqlite3.Error | OSError, path: Path) -> Exception:
+    """The error as a person should read it; what is our own mistake stays as it is."""
+    if isinstance(error, OSError):
+        return _full(path) if error.errno in (errno.ENOSPC, errno.EDQUOT) else _unwritable(path)
+    code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+    known = {
+        sqlite3.SQLITE_BUSY: _busy,
+        sqlite3.SQLITE_LOCKED: _busy,
+        sqlite3.SQLITE_FULL: _full,
+        sqlite3.SQLITE_IOERR: _failing,
+        sqlite3.SQLITE_CANTOPEN: _unwritable,
+        sqlite3.SQLITE_READONLY: _unwritable,
+        sqlite3.SQLITE_PERM: _unwritable,
+        sqlite3.SQLITE_CORRUPT: _malformed,
+        sqlite3.SQLITE_NOTADB: _malformed,
+    }.get(code)
+    return known(path) if known else error
+
+
+def _busy(path: Path) -> CompanionError:
+    return Environment(
+        "The ledger is in use", f"Another program holds {path}.", "Close other copies of the companion; it tries again."
+    )
+
+
+def _full(path: Path) -> CompanionError:
+    return Environment("The disk is full", f"{path} could not be written.", "Free some space; the work goes on then.")
+
+
+def _failing(path: Path) -> CompanionError:
+    return Environment("The disk fails", f"{path} could not be read or written.", "Check the disk and its connection.")
+
+
+def _unwritable(path: Path) -> CompanionError:
+    return UserFixable(
+        "The ledger cannot be opened",
+        f"{path} is missing, or it or its folder may not be written.",
+        f"Make sure that you own {path.parent} and may write there, then start again.",
+    )
+
+
+def _malformed(path: Path) -> CompanionError:
+    return UserFixable(
+        "The ledger is damaged",
+        f"{path} is no readable ledger; it was left as it is.",
+        "Move this file away (or put a backup in its place) and start again; what is on the shelf stays.",
+    )
+
+
+def _too_new(path: Path) -> UserFixable:
+    return UserFixable(
+        "The ledger belongs to a newer companion",
+        f"{path} was written by a newer version, so nothing is recorded now.",
+        "Update the companion.",
+    )
+
+
+def _too_old(path: Path) -> CompanionError:
+    return UserFixable(
+        "The ledger is not ready", f"{path} has no tables of this version yet.", "Start the companion once."
+    )

@@ -1,0 +1,205 @@
+"""Log files, the messages they hold and the turns they end, without any text of a conversation but its title."""
+
+import json
+import sqlite3
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import aiosqlite
+
+from engine.ledger.database import Ledger
+
+_CHUNK = 400
+
+
+@dataclass(frozen=True, slots=True)
+class LogFile:
+    """One log file as the ledger knows it. Times in epoch milliseconds; `cut` is null while undecided."""
+
+    path: str
+    session_id: str | None = None
+    version: int | None = None
+    source: str = "dsh"
+    size: int = 0
+    mtime_ns: int = 0
+    header: str | None = None
+    cursor: str | None = None
+    cut: int | None = None
+    next_seq: int = 0
+    status: str = "ok"
+    reason: str = ""
+    title: str = ""
+    cwd: str | None = None
+    project: str = ""
+    subagent: int = 0
+    created_at: int = 0
+    last_time: int = 0
+    turn_open: int = 0
+    node_seq: int | None = None
+    node_time: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class MessageRow:
+    """A loggable message at its home: the file where its id was seen first. `ordinal` counts within the session."""
+
+    id: str
+    session_id: str
+    version: int
+    seq: int
+    role: str
+    time: int
+    tokens: int
+    ordinal: int = -1
+    withdrawn: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class TurnMark:
+    """A finished turn; `seq` is the first event after it. Reading may start again at (`start_offset`, `start_seq`)."""
+
+    session_id: str
+    version: int
+    seq: int
+    turn: int
+    reason: str
+    start_offset: int
+    start_seq: int
+
+
+_FILE_COLUMNS = tuple(LogFile.__dataclass_fields__)
+_MESSAGE_COLUMNS = tuple(MessageRow.__dataclass_fields__)
+_MARK_COLUMNS = tuple(TurnMark.__dataclass_fields__)
+
+
+def _file(row: sqlite3.Row) -> LogFile:
+    return LogFile(**{name: row[name] for name in _FILE_COLUMNS})
+
+
+def _message(row: sqlite3.Row) -> MessageRow:
+    return MessageRow(**{name: row[name] for name in _MESSAGE_COLUMNS})
+
+
+def _values(row: Any, columns: tuple[str, ...]) -> list[Any]:
+    return [getattr(row, name) for name in columns]
+
+
+def _insert(table: str, columns: tuple[str, ...], verb: str = "INSERT OR REPLACE") -> str:
+    marks = ", ".join("?" * len(columns))
+    return f"{verb} INTO {table} ({', '.join(columns)}) VALUES ({marks})"
+
+
+class Logs:
+    """Repository over `log_file`, `message` and `mark`."""
+
+    def __init__(self, ledger: Ledger) -> None:
+        self._ledger = ledger
+
+    async def files(self) -> list[LogFile]:
+        """Every log file ever seen, older conversations first."""
+        return [_file(r) for r in await self._ledger.read("SELECT * FROM log_file ORDER BY created_at, path")]
+
+    async def of_session(self, session_id: str) -> list[LogFile]:
+        """The readable files of a conversation, oldest format first."""
+        sql = "SELECT * FROM log_file WHERE session_id = ? AND status NOT IN ('mismatch', 'duplicate') ORDER BY version"
+        return [_file(r) for r in await self._ledger.read(sql, (session_id,))]
+
+    async def file(self, session_id: str, version: int) -> LogFile | None:
+        """The one file that holds this format generation of a conversation."""
+        return next((f for f in await self.of_session(session_id) if f.version == version), None)
+
+    @staticmethod
+    async def save_file(db: aiosqlite.Connection, row: LogFile) -> None:
+        """Write the whole row."""
+        await db.execute(_insert("log_file", _FILE_COLUMNS), _values(row, _FILE_COLUMNS))
+
+    @staticmethod
+    async def add(
+        db: aiosqlite.Connection, session_id: str, messages: Sequence[MessageRow], marks: Iterable[TurnMark]
+    ) -> int:
+        """Store messages whose id is new anywhere, numbering them on; returns how many were new."""
+        known: set[str] = set()
+        for start in range(0, len(messages), _CHUNK):
+            ids = [m.id for m in messages[start : start + _CHUNK]]
+            sql = f"SELECT id FROM message WHERE id IN ({', '.join('?' * len(ids))})"
+            known.update(row[0] for row in await db.execute_fetchall(sql, ids))
+        (last,) = next(
+            iter(await db.execute_fetchall("SELECT max(ordinal) FROM message WHERE session_id = ?", (session_id,)))
+        )
+        ordinal = -1 if last is None else int(last)
+        fresh = []
+        for message in messages:
+            if message.id in known:
+                continue
+            known.add(message.id)
+            ordinal += 1
+            fresh.append(_values(replace(message, ordinal=ordinal), _MESSAGE_COLUMNS))
+        if fresh:
+            await db.executemany(_insert("message", _MESSAGE_COLUMNS, "INSERT"), fresh)
+        rows = [_values(mark, _MARK_COLUMNS) for mark in marks]
+        if rows:
+            await db.executemany(_insert("mark", _MARK_COLUMNS), rows)
+        return len(fresh)
+
+    @staticmethod
+    async def withdraw(db: aiosqlite.Connection, ids: Iterable[str]) -> None:
+        """Mark messages as taken back by the person, wherever they are at home."""
+        await db.executemany("UPDATE message SET withdrawn = 1 WHERE id = ?", [(id_,) for id_ in ids])
+
+    @staticmethod
+    async def forget_place(db: aiosqlite.Connection, session_id: str, version: int, from_seq: int) -> None:
+        """Drop turns from a file that was cut back; messages stay, because what was said was said."""
+        await db.execute(
+            "DELETE FROM mark WHERE session_id = ? AND version = ? AND seq > ?", (session_id, version, from_seq)
+        )
+
+    async def messages(self, session_id: str, version: int, from_seq: int, to_seq: int) -> list[MessageRow]:
+        """Messages at home in this range of this file, in order."""
+        sql = "SELECT * FROM message WHERE session_id = ? AND version = ? AND seq >= ? AND seq < ? ORDER BY seq"
+        return [_message(r) for r in await self._ledger.read(sql, (session_id, version, from_seq, to_seq))]
+
+    async def session_messages(self, session_id: str) -> list[MessageRow]:
+        """All messages of a conversation over its files, in the order of their numbers."""
+        sql = "SELECT * FROM message WHERE session_id = ? ORDER BY ordinal"
+        return [_message(r) for r in await self._ledger.read(sql, (session_id,))]
+
+    async def tokens(self, session_id: str, version: int, from_seq: int, to_seq: int, cutoff: int) -> int:
+        """Estimated tokens of the visible messages at home in this range (engine.md 2.5)."""
+        sql = (
+            "SELECT coalesce(sum(tokens), 0) FROM message WHERE session_id = ? AND version = ?"
+            " AND seq >= ? AND seq < ? AND time >= ? AND withdrawn = 0"
+        )
+        rows = await self._ledger.read(sql, (session_id, version, from_seq, to_seq, cutoff))
+        return int(rows[0][0])
+
+    async def last_turn(self, session_id: str, version: int, at_most: int) -> TurnMark | None:
+        """The last finished turn that ends at or before this position; also where to start reading from."""
+        sql = "SELECT * FROM mark WHERE session_id = ? AND version = ? AND seq <= ? ORDER BY seq DESC LIMIT 1"
+        rows = await self._ledger.read(sql, (session_id, version, at_most))
+        return TurnMark(**{name: rows[0][name] for name in _MARK_COLUMNS}) if rows else None
+
+    async def choice(self, shelf: str) -> int | None:
+        """From when conversations may be recorded on a shelf (epoch ms, 0 = all), or null while unanswered."""
+        rows = await self._ledger.read("SELECT cutoff FROM shelf_choice WHERE shelf = ?", (shelf,))
+        return int(rows[0][0]) if rows else None
+
+    async def choose(self, shelf: str, cutoff: int, now: int) -> None:
+        """Store the person's answer for a shelf."""
+        async with self._ledger.write() as db:
+            await db.execute("INSERT OR REPLACE INTO shelf_choice VALUES (?, ?, ?)", (shelf, cutoff, now))
+
+    async def overview(self, limit: int) -> list[sqlite3.Row]:
+        """Conversations with their counts, newest first: id, title, project, last_time, messages, status, reason."""
+        sql = """
+            SELECT f.session_id, f.title, f.project, f.cwd, max(f.last_time) AS last_time, f.status, f.reason,
+                   (SELECT count(*) FROM message m WHERE m.session_id = f.session_id) AS messages
+            FROM log_file f WHERE f.session_id IS NOT NULL AND f.subagent = 0
+            GROUP BY f.session_id ORDER BY last_time DESC LIMIT ?
+        """
+        return await self._ledger.read(sql, (limit,))
+
+
+def to_json(value: Any) -> str:
+    """Compact JSON for a column."""
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
