@@ -1,0 +1,318 @@
+"""Every setting there is, as data: the window, the command line, the README and validation are made from it."""
+
+import re
+from dataclasses import dataclass
+from typing import Any, Literal
+
+type Kind = Literal["bool", "int", "str", "enum", "routes", "list[str]"]
+type Group = Literal["General", "Agents", "Models", "Shelves", "Recording", "Advanced"]
+
+GROUPS: tuple[Group, ...] = ("General", "Agents", "Models", "Shelves", "Recording", "Advanced")
+GROUPS_ZH = {
+    "General": "常规",
+    "Agents": "智能体",
+    "Models": "模型",
+    "Shelves": "书架",
+    "Recording": "记录",
+    "Advanced": "高级",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """One row. `live`: read at the next use; otherwise recording starts anew with it (engine.md 13)."""
+
+    key: str
+    kind: Kind
+    default: Any
+    group: Group
+    label_en: str
+    label_zh: str
+    help_en: str
+    help_zh: str
+    low: int | None = None
+    high: int | None = None
+    choices: tuple[str, ...] = ()
+    pattern: str = ""
+    live: bool = True
+    renamed_from: str = ""
+
+    def bounds(self, *, chinese: bool = False) -> str:
+        """What the value must be, as the end of "must be …"."""
+        return _bounds_zh(self) if chinese else _bounds_en(self)
+
+    def problem(self, value: object) -> str:
+        """Why a value is refused, as the end of a sentence about the field; empty when it is right."""
+        if self.kind == "routes":
+            return routes_problem(value)
+        right = {
+            "bool": isinstance(value, bool),
+            "int": isinstance(value, int) and not isinstance(value, bool) and self._within(value),
+            "str": isinstance(value, str) and re.fullmatch(self.pattern or r"[^\x00-\x1f]*", value) is not None,
+            "enum": isinstance(value, str) and value in self.choices,
+            "list[str]": isinstance(value, list) and bool(value) and all(_filled(item) for item in value),
+        }[self.kind]
+        return "" if right else f"must be {self.bounds()}, not {shown(value)}"
+
+    def _within(self, value: int) -> bool:
+        return (self.low is None or value >= self.low) and (self.high is None or value <= self.high)
+
+
+def _bounds_en(row: Setting) -> str:
+    match row.kind:
+        case "bool":
+            return "true or false"
+        case "int" if row.high is None:
+            return f"a whole number of at least {row.low}"
+        case "int":
+            return f"a whole number from {row.low} to {row.high}"
+        case "str":
+            return "a name without spaces" if row.pattern else "text on one line"
+        case "enum":
+            return "one of " + ", ".join(row.choices)
+        case "routes":
+            return "a list of models, each with provider and model, best first"
+        case "list[str]":
+            return "a list of at least one text, none of them blank"
+
+
+def _bounds_zh(row: Setting) -> str:
+    match row.kind:
+        case "bool":
+            return "true 或 false"
+        case "int" if row.high is None:
+            return f"不小于 {row.low} 的整数"
+        case "int":
+            return f"{row.low} 到 {row.high} 之间的整数"
+        case "str":
+            return "不含空格的名称" if row.pattern else "单行文本"
+        case "enum":
+            return "以下之一：" + "、".join(row.choices)
+        case "routes":
+            return "模型列表，每项含 provider 和 model，优先者在前"
+        case "list[str]":
+            return "至少含一项的文本列表，不含空白项"
+
+
+ROUTE_FIELDS = ("provider", "model", "reasoningEffort", "baseUrl")
+_URL = re.compile(r"https?://[^\s/?#@]+(/[^\s?#]*)?", re.IGNORECASE)
+
+
+def routes_problem(value: object) -> str:
+    """Why a whole list of routes is refused; empty when every one of them is right."""
+    if not isinstance(value, list):
+        return f"must be a list of models, not {shown(value)}"
+    for number, route in enumerate(value, 1):
+        if problem := route_problem(route):
+            return f"has a wrong entry {number}: {problem}"
+    return ""
+
+
+def route_problem(route: object) -> str:
+    """Why one route is refused (engine.md 8.1); empty when it is right."""
+    if not isinstance(route, dict):
+        return "it must have a provider and a model"
+    if unknown := [str(key) for key in route if key not in ROUTE_FIELDS]:
+        return f"{unknown[0]} is not known here"
+    for field in ROUTE_FIELDS:
+        if field in route and not _filled(route[field]):
+            return f"{field} must not be blank"
+        if field in ("provider", "model") and field not in route:
+            return f"{field} is missing"
+    if "baseUrl" in route and not _URL.fullmatch(route["baseUrl"].strip()):
+        return "baseUrl must be an http or https address without a name, password or question mark in it"
+    return ""
+
+
+def _filled(value: object) -> bool:
+    return isinstance(value, str) and bool(value.strip())
+
+
+def shown(value: object) -> str:
+    """A refused value as a message shows it, cut to 60 characters."""
+    text = {True: "true", False: "false"}.get(value, "") if isinstance(value, bool) else repr(value)
+    return text if len(text) <= 60 else text[:59] + "…"
+
+
+SETTINGS: tuple[Setting, ...] = (
+    Setting(
+        "enabled", "bool", True, "General",
+        "Give agents a memory", "为智能体提供记忆",
+        "Switches recording and summarising off as a whole.", "关闭后既不记录也不总结。",
+        live=False,
+    ),
+    Setting(
+        "ui.language", "enum", "system", "General",
+        "Language", "语言",
+        "Language of the menu and the windows.", "菜单和窗口的语言。",
+        choices=("system", "en", "zh_CN"),
+    ),
+    Setting(
+        "notifications.enabled", "bool", True, "General",
+        "Show notifications", "显示通知",
+        "Tells you when something waits for you. Everything also stands in the windows.",
+        "有事项待处理时提醒你。所有内容也会显示在窗口中。",
+    ),
+    Setting(
+        "sources.dshHome", "str", "", "Agents",
+        "Folder of DSH", "DSH 文件夹",
+        "Where DSH keeps its conversations. Empty: found automatically (DSH_HOME, else .dsh in your home folder).",
+        "DSH 保存会话的位置。留空则自动查找（DSH_HOME，否则为用户主目录下的 .dsh）。",
+        live=False,
+    ),
+    Setting(
+        "consolidation.enabled", "bool", True, "Models",
+        "Summarise conversations", "总结会话",
+        "Makes summaries and lessons from recorded conversations, with the models below.",
+        "使用下面的模型，从已记录的会话生成摘要和经验。",
+    ),
+    Setting(
+        "consolidation.models", "routes", [], "Models",
+        "Models, best first", "模型（优先者在前）",
+        "Each failed attempt goes on to the next one. Conversation text, with secrets hidden, is sent to them."
+        " Empty: built-in (no model), which sends nothing.",
+        "每次失败后尝试下一个。会话文本（已隐藏机密）会发送给它们。留空则使用内置提取（无需模型），不发送任何内容。",
+    ),
+    Setting(
+        "consolidation.checkEveryTurns", "int", 5, "Models",
+        "Turns between summaries", "两次摘要之间的轮数",
+        "A conversation gets its next summary after at least this many turns.",
+        "一个会话至少经过这么多轮后才生成下一个摘要。",
+        low=1,
+    ),
+    Setting(
+        "consolidation.minNewTokens", "int", 3000, "Models",
+        "New text before a summary (tokens)", "生成摘要所需的新文本（token）",
+        "Less new text than this gets no summary yet.", "新文本少于此数时暂不生成摘要。",
+        low=500,
+    ),
+    Setting(
+        "consolidation.maxWorkUnitsPerRun", "int", 3, "Models",
+        "Lessons per summary, at most", "每个摘要的经验数上限",
+        "How many lessons one summary may bring.", "一个摘要最多产生多少条经验。",
+        low=1, high=10,
+    ),
+    Setting(
+        "consolidation.maxInputTokens", "int", 16000, "Models",
+        "Text sent per summary (tokens)", "每个摘要发送的文本（token）",
+        "Longer stretches are summarised in several calls, oldest part first.",
+        "更长的内容分多次总结，从最早的部分开始。",
+        low=1000,
+    ),
+    Setting(
+        "consolidation.maxOutputTokens", "int", 2000, "Models",
+        "Length of an answer (tokens)", "回答长度（token）",
+        "Limit for one answer of a model. Thinking gets 4000 more.", "模型单次回答的上限。思考另加 4000。",
+        low=200,
+    ),
+    Setting(
+        "consolidation.timeoutMs", "int", 120000, "Models",
+        "Wait for a model (ms)", "等待模型的时间（毫秒）",
+        "A call that takes longer is stopped and tried again.", "超过此时间的调用会被中止并重试。",
+        low=1000, high=3_600_000,
+    ),
+    Setting(
+        "shelf", "str", "default", "Shelves",
+        "Shelf", "书架",
+        "The shelf that conversations are recorded on.", "会话记录到哪个书架。",
+        pattern=r"[^\s\x00-\x1f]+", live=False,
+    ),
+    Setting(
+        "binaries", "list[str]", ["hypatia"], "Shelves",
+        "Hypatia program", "Hypatia 程序",
+        "Name or full path of the Hypatia program; the first is used. Where there is none, the built-in shelf is."
+        " The value built-in always takes the built-in shelf.",
+        "Hypatia 程序的名称或完整路径，使用第一项。找不到时使用内置书架。填 built-in 则始终使用内置书架。",
+    ),
+    Setting(
+        "collector.enabled", "bool", True, "Recording",
+        "Record conversations", "记录会话",
+        "Off: nothing new is recorded; what is on the shelf stays.", "关闭后不再记录新内容，书架上已有的保留。",
+    ),
+    Setting(
+        "collector.maxUserChars", "int", 32000, "Recording",
+        "Longest message of yours (characters)", "你的消息的最大长度（字符）",
+        "Longer messages are cut when recorded.", "更长的消息在记录时会被截断。",
+        low=500,
+    ),
+    Setting(
+        "collector.maxAssistantChars", "int", 8000, "Recording",
+        "Longest message of an agent (characters)", "智能体消息的最大长度（字符）",
+        "Longer messages are cut when recorded.", "更长的消息在记录时会被截断。",
+        low=500,
+    ),
+    Setting(
+        "collector.toolLedger", "bool", False, "Recording",
+        "Record which tools were used", "记录使用了哪些工具",
+        "Adds names, outcome and duration of tools to an agent's message; never what they read or wrote.",
+        "在智能体的消息中附上工具名称、结果和耗时，绝不包含其读写的内容。",
+    ),
+    Setting(
+        "collector.subagents", "enum", "skip", "Recording",
+        "Conversations of subagents", "子智能体的会话",
+        "Subagents work for an agent; nothing in them is in your words.", "子智能体为智能体工作，其中没有你的原话。",
+        choices=("skip", "log"),
+    ),
+    Setting(
+        "companion.idleCloseMinutes", "int", 30, "Recording",
+        "A conversation has ended after (minutes)", "会话视为结束的静默时间（分钟）",
+        "After this silence the rest of a conversation is summarised.", "静默这么久之后，总结会话的剩余部分。",
+        low=1, high=10_080,
+    ),
+    Setting(
+        "companion.idleCloseMinTokens", "int", 200, "Recording",
+        "Rest worth a summary (tokens)", "值得总结的剩余文本（token）",
+        "A shorter rest of an ended conversation gets no summary.", "已结束会话的剩余文本少于此数时不生成摘要。",
+        low=0,
+    ),
+    Setting(
+        "consolidation.cascade.enabled", "bool", True, "Advanced",
+        "Archive older summaries", "归档较早的摘要",
+        "Condenses many summaries of a project into one.", "将一个项目的多个摘要浓缩为一个。",
+    ),
+    Setting(
+        "consolidation.cascade.batchSize", "int", 16, "Advanced",
+        "Summaries per archive", "每次归档的摘要数",
+        "How many summaries are condensed into one.", "多少个摘要浓缩为一个。",
+        low=2, high=64,
+    ),
+    Setting(
+        "consolidation.cascade.maxBatchesPerRun", "int", 4, "Advanced",
+        "Archives per run, at most", "每轮归档次数上限",
+        "Limits the model calls of one run; the rest follows later.", "限制一轮中的模型调用次数，其余稍后继续。",
+        low=1, high=64,
+    ),
+    Setting(
+        "consolidation.maxChainedRuns", "int", 3, "Advanced",
+        "Summaries in a row, at most", "连续摘要次数上限",
+        "How many calls one long stretch may take at once; the rest follows later.",
+        "一段长内容一次最多调用几次，其余稍后继续。",
+        low=1, high=10,
+    ),
+    Setting(
+        "queue.concurrency", "int", 1, "Advanced",
+        "Tasks at a time", "同时进行的任务数",
+        "Conversations worked on at the same time.", "同时处理的会话数。",
+        low=1, high=8,
+    ),
+    Setting(
+        "queue.maxAttempts", "int", 3, "Advanced",
+        "Attempts per task", "每个任务的尝试次数",
+        "After this many failures a task waits for you in Review.", "失败这么多次后，任务进入“待处理”。",
+        low=1, high=10,
+    ),
+    Setting(
+        "queue.retryDelayMs", "int", 5000, "Advanced",
+        "Wait before trying again (ms)", "重试前的等待（毫秒）",
+        "Time between two attempts of a task.", "同一任务两次尝试之间的时间。",
+        low=100,
+    ),
+    Setting(
+        "queue.flushWindowMs", "int", 120000, "Advanced",
+        "Record a long turn every (ms)", "长轮次的记录间隔（毫秒）",
+        "A turn that goes on is recorded in parts of this length.", "持续进行的一轮按此时长分段记录。",
+        low=0, high=600_000,
+    ),
+)  # fmt: skip
+
+BY_KEY: dict[str, Setting] = {row.key: row for row in SETTINGS}
