@@ -40,7 +40,12 @@ class Request:
 def encode(message: dict[str, Any]) -> bytes:
     """One message as one UTF-8 line; lone surrogates become U+FFFD, which any reader accepts."""
     text = json.dumps(message, ensure_ascii=False, separators=(",", ":"))
-    return _SURROGATES.sub("\ufffd", text).encode() + b"\n"
+    return well_formed(text).encode() + b"\n"
+
+
+def well_formed(text: str) -> str:
+    """The text with every lone surrogate replaced by U+FFFD, so that it can be written as UTF-8."""
+    return _SURROGATES.sub("\ufffd", text)
 
 
 def result(id_: str | int, value: Any) -> dict[str, Any]:
@@ -161,7 +166,7 @@ class Client:
     def _take(self, line: bytes) -> None:
         try:
             message = json.loads(line)
-        except ValueError:
+        except (ValueError, RecursionError):
             log.debug("skipped a line that is no JSON (%d bytes)", len(line))
             return
         if not isinstance(message, dict) or ("result" not in message and "error" not in message):
@@ -173,7 +178,10 @@ class Client:
         if future is None or future.done():
             return
         if isinstance(error := message.get("error"), dict):
-            future.set_exception(RpcError(int(error.get("code", INTERNAL_ERROR)), str(error.get("message", ""))))
+            code = error.get("code")
+            future.set_exception(
+                RpcError(code if isinstance(code, int) else INTERNAL_ERROR, str(error.get("message", "")))
+            )
         else:
             future.set_result(message.get("result"))
 
@@ -193,8 +201,13 @@ class Client:
             raise ConnectionLost("the other end closed the connection") from error
         finally:
             self._waiting.pop(id_, None)
+            if not future.cancelled() and not future.cancel():
+                future.exception()  # seen, also when writing failed first
 
     async def notify(self, method: str, params: dict[str, Any] | None = None) -> None:
-        """Say something that wants no answer."""
-        self._writer.write(encode({"jsonrpc": "2.0", "method": method, "params": params or {}}))
-        await self._writer.drain()
+        """Say something that wants no answer; raises ConnectionLost when the other end went away."""
+        try:
+            self._writer.write(encode({"jsonrpc": "2.0", "method": method, "params": params or {}}))
+            await self._writer.drain()
+        except ConnectionError as error:
+            raise ConnectionLost("the other end closed the connection") from error
