@@ -1,0 +1,8 @@
+"""The project label as a shelf scope (engine.md 2.11)."""
+
+from engine.policy.text import white_trim
+
+
+def scope_name(name: str | None) -> str:
+    """A scope Hypatia neither splits nor trims; `/` when nothing is left. A fixed point: applying it again changes nothing."""
+    return white_trim((name or "").replace(",", "_")) or "/"
