@@ -1,0 +1,132 @@
+"""The model-call log (engine.md 8.4): written before a call is sent and again when it is settled."""
+
+import logging
+import math
+import sqlite3
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal
+
+from engine.errors import CompanionError
+from engine.ledger.database import Ledger
+from engine.policy.redact import one_line
+
+log = logging.getLogger(__name__)
+
+type Outcome = Literal["pending", "ok", "incomplete", "error"]
+DETAIL_LIMIT = 200
+KEEP_NUMBERS_MS = 35 * 86_400_000
+_NOT_STORED = (CompanionError, sqlite3.Error, ValueError)  # ValueError: the ledger is closed
+
+
+@dataclass(frozen=True, slots=True)
+class ModelCall:
+    """One call: `at` in epoch milliseconds, `effort` what was sent; `pending` means in flight or died."""
+
+    seq: int
+    at: int
+    purpose: str
+    provider: str
+    model: str
+    effort: str
+    outcome: Outcome
+    ms: int
+    input_tokens: int
+    output_tokens: int
+    reasoning_tokens: int
+    detail: str
+
+
+@dataclass(frozen=True, slots=True)
+class CallTotals:
+    """How many calls were made and what they took."""
+
+    calls: int
+    input_tokens: int
+    output_tokens: int
+    reasoning_tokens: int
+
+
+class CallLog:
+    """Never raises into a task: what cannot be stored is said once in the log. `now` gives epoch seconds.
+
+    The newest `keep` calls keep their detail; the bare numbers of older ones stay for 35 days, so that the totals of
+    any day or month hold however many calls it had.
+    """
+
+    def __init__(self, ledger: Ledger, keep: int = 100, now: Callable[[], float] = time.time) -> None:
+        self._ledger = ledger
+        self._keep = keep
+        self._now = now
+        self._warned = False
+
+    async def begin(self, purpose: str, provider: str, model: str, effort: str | None) -> int:
+        """Store a call that is about to be sent; its number, or 0 when it could not be stored."""
+        now = int(self._now() * 1000)
+        try:
+            async with self._ledger.write() as db:
+                cursor = await db.execute(
+                    "INSERT INTO model_call (at, purpose, provider, model, effort, outcome)"
+                    " VALUES (?, ?, ?, ?, ?, 'pending')",
+                    (now, purpose, provider, model, effort or ""),
+                )
+                seq = cursor.lastrowid or 0
+                old = seq - self._keep
+                await db.execute("DELETE FROM model_call WHERE seq <= ? AND at < ?", (old, now - KEEP_NUMBERS_MS))
+                await db.execute("UPDATE model_call SET detail = '' WHERE seq <= ? AND detail != ''", (old,))
+                return seq
+        except _NOT_STORED as error:
+            self._warn(error)
+            return 0
+
+    async def settle(
+        self,
+        seq: int,
+        outcome: Outcome,
+        ms: float,
+        input_tokens: float | None = None,
+        output_tokens: float | None = None,
+        reasoning_tokens: float | None = None,
+        detail: str = "",
+    ) -> None:
+        """Store how call `seq` ended; `detail` is a finish kind, a fixed label or a provider's message."""
+        tokens = tuple(_count(value) for value in (input_tokens, output_tokens, reasoning_tokens))
+        detail = one_line(detail, DETAIL_LIMIT)
+        if seq:
+            try:
+                async with self._ledger.write() as db:
+                    await db.execute(
+                        "UPDATE model_call SET outcome = ?, ms = ?, input_tokens = ?, output_tokens = ?,"
+                        " reasoning_tokens = ?, detail = ? WHERE seq = ?",
+                        (outcome, _count(ms), *tokens, detail, seq),
+                    )
+            except _NOT_STORED as error:
+                self._warn(error)
+        log.info("model call %d: %s, %d ms, tokens in/out/thinking %d/%d/%d, %s", seq, outcome, ms, *tokens, detail)
+
+    async def recent(self, limit: int) -> list[ModelCall]:
+        """The newest calls, newest first, at most as many as keep their detail."""
+        rows = await self._ledger.read(
+            "SELECT * FROM model_call ORDER BY seq DESC LIMIT ?", (max(0, min(limit, self._keep)),)
+        )
+        return [ModelCall(**dict(row)) for row in rows]
+
+    async def totals(self, since_ms: int) -> CallTotals:
+        """Sums over the calls begun at or after an instant (epoch milliseconds) of the last 35 days."""
+        rows = await self._ledger.read(
+            "SELECT count(*) AS calls, coalesce(sum(input_tokens), 0) AS input_tokens,"
+            " coalesce(sum(output_tokens), 0) AS output_tokens,"
+            " coalesce(sum(reasoning_tokens), 0) AS reasoning_tokens FROM model_call WHERE at >= ?",
+            (since_ms,),
+        )
+        return CallTotals(**dict(rows[0]))
+
+    def _warn(self, error: Exception) -> None:
+        if not self._warned:
+            self._warned = True
+            log.warning("model calls are not being stored: %s", error)
+
+
+def _count(value: float | None) -> int:
+    return int(value) if value is not None and math.isfinite(value) and value > 0 else 0

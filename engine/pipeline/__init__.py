@@ -1,0 +1,1 @@
+"""The durable queue and what its tasks do."""

@@ -1,0 +1,355 @@
+"""The durable queue: one record per kind, conversation and log file; in order within a conversation (engine.md 4)."""
+
+import asyncio
+import logging
+import traceback
+from collections import Counter, deque
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+
+from engine.clock import Clock, SystemClock, Timer
+from engine.errors import Deferred, Environment, TaskError, UserFixable
+from engine.events import Event, EventBus, SettingsChanged, TaskFailed, TaskSettled
+from engine.ledger.database import Ledger
+from engine.ledger.tasks import Status, Task, TaskKey, Tasks
+from engine.policy.redact import one_line
+from engine.supervisor import Supervisor
+
+__all__ = ["Executor", "Queue", "QueueConfig", "Task", "TaskKey"]
+
+log = logging.getLogger(__name__)
+
+type Executor = Callable[[Task], Awaitable[None]]
+
+IDLE_KINDS = ("log-message", "consolidate")
+RETRY_AFTER_LIMIT = 300.0
+BACKOFF_FIRST, BACKOFF_LIMIT = 5.0, 300.0
+
+
+@dataclass(frozen=True, slots=True)
+class QueueConfig:
+    """Tasks at once, runs before a task fails; seconds before a retry, seconds a mid-turn flush may wait."""
+
+    concurrency: int = 1
+    max_attempts: int = 3
+    retry_delay: float = 5.0
+    flush_window: float = 120.0
+
+
+class Queue:
+    """Runs the tasks of one shelf. `config` is read live; SettingsChanged makes a higher concurrency count at once.
+
+    An executor must have its watermarks durable before it returns. It raises Deferred (no failure, sleeps until it is
+    woken), UserFixable (the same, with what a person has to do), Environment (no attempt spent, tried again after 5 s
+    to 5 min), TaskError, or anything else (a failed attempt).
+    """
+
+    def __init__(
+        self,
+        ledger: Ledger,
+        shelf: str,
+        supervisor: Supervisor,
+        bus: EventBus,
+        *,
+        config: Callable[[], QueueConfig],
+        clock: Clock | None = None,
+    ) -> None:
+        self._clock = clock or SystemClock()
+        self._records = Tasks(ledger, shelf, self._clock.time)
+        self._supervisor = supervisor
+        self._bus = bus
+        self._config = config
+        self._executors: dict[str, Executor] = {}
+        self._chains: dict[str, deque[TaskKey]] = {}  # scheduled and not yet started, per conversation
+        self._ready: deque[str] = deque()  # conversations whose next task waits for a slot
+        self._running: dict[str, TaskKey] = {}
+        self._timers: dict[TaskKey, Timer] = {}
+        self._again: set[TaskKey] = set()  # enqueued while running
+        self._backoffs: Counter[TaskKey] = Counter()
+        self._paused = False
+        self._disposed = False
+        self._changed = asyncio.Event()
+        self._group = f"queue:{shelf}:{id(self)}"
+        self._unsubscribe = bus.subscribe(self._on_event)
+
+    # -- what callers do ----------------------------------------------------------------------------------------------
+
+    async def register(self, kind: str, executor: Executor) -> None:
+        """Attach the executor of a kind and resume what is left of it: all but the failed and the deferred (4.6)."""
+        self._executors[kind] = executor
+        for task in await self._records.all(kind=kind):
+            if task.status in ("pending", "running"):
+                self._schedule(task.key)
+
+    async def enqueue(
+        self,
+        kind: str,
+        session_id: str,
+        version: int,
+        from_seq: int,
+        to_seq: int,
+        project: str,
+        immediate: bool = False,
+    ) -> None:
+        """Add `[from_seq, to_seq)` to the record of this kind; returns when that is durable. Silent once disposed."""
+        if self._disposed:
+            return
+        key = TaskKey(kind, session_id, version)
+        await self._records.enqueue(key, from_seq, to_seq, project)
+        window = 0.0 if immediate else self._config().flush_window
+        if window <= 0 or self._running.get(session_id) == key:
+            self._schedule(key)
+        elif key not in self._timers and key not in self._chains.get(session_id, ()):
+            self._later(key, window)
+
+    async def retry(self, task_id: str) -> bool:
+        """Run a task again from its first attempt, now; False when it is gone or running."""
+        task = await self._records.retry(TaskKey.parse(task_id))
+        if task is not None:
+            self._backoffs.pop(task.key, None)
+            self._schedule(task.key)
+        return task is not None
+
+    async def discard(self, task_id: str) -> bool:
+        """Give a task up; False when it is gone or running."""
+        task = await self._records.discard(TaskKey.parse(task_id))
+        if task is not None:
+            self._drop(task.key)
+        return task is not None
+
+    async def wake_deferred(self, session_id: str | None = None) -> int:
+        """Run the deferred tasks of one conversation, or of all, now; how many there were."""
+        keys = await self._records.wake(session_id)
+        running = [key for key in self._running.values() if session_id in (None, key.session_id)]
+        for key in (*keys, *running):  # what runs now may be about to defer for the reason that is gone
+            self._schedule(key)
+        return len(keys)
+
+    async def prune_failed(self, kind: str) -> int:
+        """Remove the failed tasks of one kind; how many there were (4.9)."""
+        return await self._records.delete_failed(kind)
+
+    async def forget(self, session_id: str) -> int:
+        """Remove the tasks of a vanished conversation, but for running and scheduled ones; how many went."""
+        busy = {*self._running.values(), *self._chains.get(session_id, ())}
+        gone = await self._records.forget(session_id, busy)
+        for key in [key for key in self._timers if key.session_id == session_id]:
+            self._drop(key)
+        return gone
+
+    async def note_route(self, task: Task, route: str) -> None:
+        """Keep with the record which model route it is using."""
+        await self._records.set_route(task.key, route)
+
+    async def tasks(self, status: Status | None = None) -> list[Task]:
+        """The records, oldest first."""
+        return await self._records.all(status)
+
+    async def counts(self) -> dict[Status, int]:
+        """How many records there are in each status."""
+        return await self._records.counts()
+
+    def pause(self) -> None:
+        """Start nothing new; what runs may finish."""
+        self._paused = True
+
+    def resume(self) -> None:
+        """Go on after a pause."""
+        self._paused = False
+        self._pump()
+
+    async def idle(self, session_id: str | None = None, timeout: float = 60.0) -> bool:  # noqa: ASYNC109
+        """Wait until nothing of a conversation (or of any) is at work or waits to be logged or summarised (4.7)."""
+        return await self._until(lambda: self._is_idle(session_id), timeout)
+
+    async def settled(self, kind: str, session_id: str, version: int, timeout: float = 5.0) -> bool:  # noqa: ASYNC109
+        """Wait until one record is gone, failed or deferred, whatever runs behind it (4.7)."""
+
+        async def is_settled() -> bool:
+            return not any(
+                task.key == (kind, session_id, version) and task.status in ("pending", "running")
+                for task in await self._records.all(kind=kind)
+            )
+
+        return await self._until(is_settled, timeout)
+
+    async def drained(self) -> None:
+        """Wait until nothing is pending or running of any kind that has an executor, retries included, or disposed."""
+        await self._until(self._is_drained, None)
+
+    async def dispose(self, timeout: float = 5.0) -> None:  # noqa: ASYNC109
+        """Stop: start nothing more, give running tasks `timeout` seconds, then cancel them; all of it stays durable."""
+        self._disposed = True
+        self._unsubscribe()
+        for timer in self._timers.values():
+            timer.cancel()
+        self._timers.clear()
+        self._chains.clear()
+        self._ready.clear()
+        self._notify()
+        try:
+            async with asyncio.timeout(timeout):
+                while self._running:
+                    await self._changed.wait()
+        except TimeoutError:
+            await self._supervisor.cancel(self._group)
+
+    # -- scheduling: plain functions without any await, so that memory always follows the ledger at once ---------------
+
+    def _schedule(self, key: TaskKey) -> None:
+        self._cancel_timer(key)
+        if self._disposed:
+            return
+        if self._running.get(key.session_id) == key:
+            self._again.add(key)
+            return
+        chain = self._chains.setdefault(key.session_id, deque())
+        if key not in chain:
+            chain.append(key)
+            if len(chain) == 1 and key.session_id not in self._running:
+                self._ready.append(key.session_id)
+        self._pump()
+
+    def _later(self, key: TaskKey, delay: float) -> None:
+        if delay <= 0:
+            self._schedule(key)
+        elif not self._disposed:
+            self._cancel_timer(key)
+            self._timers[key] = self._clock.call_later(delay, lambda: self._schedule(key))
+
+    def _cancel_timer(self, key: TaskKey) -> None:
+        if timer := self._timers.pop(key, None):
+            timer.cancel()
+
+    def _drop(self, key: TaskKey) -> None:
+        self._cancel_timer(key)
+        self._backoffs.pop(key, None)
+        self._notify()
+
+    def _pump(self) -> None:
+        while self._ready and not self._paused and len(self._running) < self._config().concurrency:
+            session_id = self._ready.popleft()
+            chain = self._chains[session_id]
+            key = chain.popleft()
+            if not chain:
+                del self._chains[session_id]
+            self._running[session_id] = key
+            self._supervisor.start(self._run(key), f"task {key}", self._group)
+
+    def _leave(self, key: TaskKey, delay: float | None) -> None:
+        del self._running[key.session_id]
+        if key.session_id in self._chains:
+            self._ready.append(key.session_id)
+        again = key in self._again
+        self._again.discard(key)
+        if delay is not None:
+            self._later(key, delay)
+        elif again:
+            self._schedule(key)
+        self._notify()
+        self._pump()
+
+    def _on_event(self, event: Event) -> None:
+        if isinstance(event, SettingsChanged):
+            self._pump()
+
+    # -- one run ------------------------------------------------------------------------------------------------------
+
+    async def _run(self, key: TaskKey) -> None:
+        delay: float | None = None
+        try:
+            delay = await self._attempt(key)
+        except Exception:
+            log.exception("the ledger did not take a step of task %s", key)
+            delay = self._backoff(key)
+        finally:
+            self._leave(key, delay)
+
+    async def _attempt(self, key: TaskKey) -> float | None:
+        """Run once and settle; the seconds until the next run, or None when none is due."""
+        executor = self._executors.get(key.kind)
+        if executor is None:
+            log.error("nothing can run task %s yet; it stays", key)
+            return None
+        task = await self._records.start(key)
+        if task is None:
+            return None
+        try:
+            await executor(task)
+        except asyncio.CancelledError:
+            await self._records.settle(key, "pending", None)
+            if (current := asyncio.current_task()) is not None and current.cancelling():
+                raise
+            return self._backoff(key)
+        except Environment as error:
+            await self._records.settle(key, "pending", one_line(f"{error.title}: {error.message}"), error.action)
+            return self._backoff(key)
+        except Deferred as error:
+            await self._records.settle(key, "deferred", one_line(str(error)))
+        except UserFixable as error:
+            await self._records.settle(key, "deferred", one_line(f"{error.title}: {error.message}"), error.action)
+        except Exception as error:  # noqa: BLE001 - whatever an executor raises is a failed attempt of its task
+            return await self._fail(task, error)
+        else:
+            if await self._records.finish(task) is not None:
+                return 0.0
+            self._bus.emit(TaskSettled(task.id, task.kind, task.session_id))
+        self._backoffs.pop(key, None)
+        return None
+
+    async def _fail(self, task: Task, error: Exception) -> float | None:
+        config = self._config()
+        self._backoffs.pop(task.key, None)
+        retry_after, action, permanent = 0.0, "", False
+        if isinstance(error, TaskError):
+            text = one_line(str(error))
+            retry_after, action, permanent = error.retry_after or 0.0, error.action, error.permanent
+        else:
+            text = one_line(f"{type(error).__name__}: {error}")
+            # Not log.exception: what the error says may quote a conversation.
+            log.error("task %s: %s\n%s", task.id, text, "".join(traceback.format_tb(error.__traceback__)))
+        if permanent or task.attempts + 1 >= config.max_attempts:
+            await self._records.settle(task.key, "failed", text, action, failed_runs=1)
+            log.warning("task %s failed after %d runs: %s", task.id, task.attempts + 1, text)
+            self._bus.emit(TaskFailed(task.id, task.kind, task.session_id))
+            return None
+        await self._records.settle(task.key, "pending", text, action, failed_runs=1)
+        return max(config.retry_delay, min(retry_after, RETRY_AFTER_LIMIT))
+
+    def _backoff(self, key: TaskKey) -> float:
+        self._backoffs[key] += 1
+        return float(min(BACKOFF_FIRST * 2 ** min(self._backoffs[key] - 1, 10), BACKOFF_LIMIT))
+
+    # -- waiting ------------------------------------------------------------------------------------------------------
+
+    def _notify(self) -> None:
+        self._changed.set()
+        self._changed = asyncio.Event()
+
+    async def _until(self, holds: Callable[[], Awaitable[bool]], seconds: float | None) -> bool:
+        try:
+            async with asyncio.timeout(seconds):
+                while True:
+                    changed = self._changed
+                    if await holds():
+                        return True
+                    if self._disposed:
+                        return False
+                    await changed.wait()
+        except TimeoutError:
+            return False
+
+    async def _is_idle(self, session_id: str | None) -> bool:
+        if any(session_id in (None, busy) for busy in (*self._chains, *self._running)):
+            return False
+        return not any(
+            session_id in (None, task.session_id) and task.kind in IDLE_KINDS and task.status in ("pending", "running")
+            for task in await self._records.all()
+        )
+
+    async def _is_drained(self) -> bool:
+        if self._chains or self._running:
+            return False
+        return not any(
+            task.kind in self._executors and task.status in ("pending", "running") for task in await self._records.all()
+        )
