@@ -6,6 +6,10 @@ from pathlib import Path
 from typing import Any, Literal
 
 
+class RangeLost(Exception):
+    """A log no longer holds a range of events that was read from it before; the text is one plain sentence."""
+
+
 @dataclass(frozen=True, slots=True)
 class FoundLog:
     """One log file, as a listing saw it; the same session may have one per format version."""
@@ -89,17 +93,18 @@ class LogEvent:
 
 @dataclass(frozen=True, slots=True)
 class Cursor:
-    """Where reading of one file stands: everything below `offset` was given out, `next_seq` comes next.
+    """Where reading of one file stands: reading goes on at byte `offset`, `next_seq` is the next event to give out.
 
-    `header_hash` and `fingerprint` (of the bytes just before `offset`) tell whether it is still the same file. `header`
-    and `cut` spare re-reading the beginning; `status`, `reason` and `stuck_size` keep what is known about a file that
-    cannot be read on until its size changes.
+    `first_seq` is the seq at `offset`; it is below `next_seq` only when the frame there is damaged further on.
+    `header_hash` and `fingerprint` (of the bytes just before `offset`) tell whether it is still the same file.
+    `stuck_size` is the size of a file that cannot be read on until its size changes.
     """
 
     dev: int
     inode: int
     offset: int = 0
     next_seq: int = 0
+    first_seq: int = 0
     header_hash: str = ""
     fingerprint: str = ""
     header: Header | None = None
