@@ -6,7 +6,7 @@ is decompressed, and so that an upper bound of the decoded size is known.
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import IO
+from typing import IO, cast
 
 import zstandard
 
@@ -134,7 +134,7 @@ def stream(engine: zstandard.ZstdDecompressor, window: Window, frame: Frame) -> 
     """The text of a frame of any size in pieces; the checksum is verified when the last piece was taken."""
     limit = max(_HONEST_MIN, _HONEST_RATIO * (frame.end - frame.start))
     total = 0
-    part = _Part(window, frame)
+    part = cast(IO[bytes], _Part(window, frame))
     with engine.stream_reader(part, read_size=CHUNK // 4, read_across_frames=False, closefd=False) as reader:
         while True:
             try:

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from engine.sources.dsh.frames import CHUNK, Damaged, Window, decompressor, next_frame, stream
-from engine.sources.dsh.records import cut_lines, parse
+from engine.sources.dsh.records import clean, cut_lines, parse
 from engine.sources.dsh.shapes import is_count
 from engine.sources.model import Header
 
@@ -55,7 +55,7 @@ def _at_most(text: Iterator[bytes], limit: int) -> Iterator[bytes]:
 
 def read_header(line: str) -> Header:
     """The header of a line; Damaged when it is none. Unknown keys are welcome."""
-    row = parse(line)
+    row = clean(parse(line))
     version, created, session_id = row.get("version"), row.get("createdAt"), row.get("id")
     if row.get("type") != "session" or not isinstance(session_id, str) or not is_count(version):
         raise Damaged("it does not begin with a header line")
@@ -63,7 +63,7 @@ def read_header(line: str) -> Header:
     seed_length = length if version < 2 and is_count(length) else None
     return Header(
         session_id=session_id,
-        version=int(version),
+        version=version,
         created_at=created if is_count(created) else 0,
         cwd=_text(row.get("cwd")),
         parent=_text(row.get("parentSession")),

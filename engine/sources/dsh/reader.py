@@ -1,7 +1,7 @@
 """Follows one log: gives out every complete, verified event from a cursor on, and never mixes two files.
 
-Spec: contracts/dsh.md B.7, contracts/dsh-formats.md 3, 13, 14, 16; engine.md 14.13. Everything here blocks: call it in a
-worker thread. A file is open only while `read` or `read_range` runs.
+Spec: contracts/dsh.md B.7, contracts/dsh-formats.md 3, 13, 14, 16; engine.md 14.13. Everything here blocks: call it
+in a worker thread. A file is open only while `read` or `read_range` runs.
 """
 
 import hashlib
@@ -33,14 +33,15 @@ class DshLog:
     """One log file across readings. `status` is a word of the list in the ledger, `reason` one sentence for a person.
 
     `cut` is the seq where the conversation's own events begin: 0 without an inherited part, None while undecided (then
-    `read` gives nothing). `rewound` is True when the last `read` began again at 0 because the file was shorter, replaced
-    or changed under the cursor.
+    `read` gives nothing). `rewound` is True when the last `read` began again at 0 because the file was shorter,
+    replaced or changed under the cursor.
     """
 
     def __init__(self, found: FoundLog, cursor: Cursor | None = None) -> None:
         self._found = found
         self._at = cursor or Cursor(found.dev, found.inode)
         self._window: Window | None = None
+        self._taken: tuple[int, int] | None = None
         self.rewound = False
 
     @property
@@ -65,8 +66,12 @@ class DshLog:
 
     @property
     def cursor(self) -> Cursor:
-        """What to keep for the next reading: stands after the last frame (plain file: line) that was taken completely."""
-        if self._window is not None and self._at.offset:
+        """What to keep for the next reading: stands after the last frame (plain file: line) taken completely."""
+        if self._taken is not None:
+            offset, seq = self._taken
+            self._at = replace(self._at, offset=offset, next_seq=seq, first_seq=seq, fingerprint="")
+            self._taken = None
+        if self._window is not None and self._at.header is not None and not self._at.fingerprint:
             self._at = replace(self._at, fingerprint=_fingerprint(self._window, self._at.offset))
         return self._at
 
@@ -135,7 +140,7 @@ class DshLog:
             self._set("diverged", _DIVERGED)
             return False
         self.rewound = at.next_seq > 0
-        self._at = Cursor(at.dev, at.inode)
+        self._at = Cursor(at.dev, at.inode, status="ok")
         if header.version > NEWEST:
             self._set("unsupported", _NEWER)
             return False
@@ -167,13 +172,14 @@ class DshLog:
                         if is_inherited_mark(event.type, event.data):
                             self._at = replace(self._at, cut=max(self._at.cut or 0, event.seq))
                         yield event
-                self._at = replace(self._at, offset=end, next_seq=rows.next_seq, first_seq=rows.next_seq)
+                self._taken = end, rows.next_seq
         except Damaged:
-            self._at = replace(self._at, next_seq=max(self._at.next_seq, rows.next_seq))
+            at = self.cursor
+            self._at = replace(at, next_seq=max(at.next_seq, rows.next_seq))
             raise
         if rows.partly:
             self._set("partly", rows.partly)
-        elif self._at.offset < window.size:
+        elif self.cursor.offset < window.size:
             self._set("torn", _TORN)
         else:
             self._set("ok")
@@ -222,8 +228,8 @@ def _units(
 ) -> Iterator[tuple[int, int, Iterable[Line]]]:
     """Frames (plain file: lines) from `offset` on: start, end, and the lines, the header line left out.
 
-    Lines of a small frame come from memory. A big frame is unpacked twice, once to verify it and once to give it out, so
-    that neither a bad checksum gives out anything nor a frame with a whole history fills the memory.
+    Lines of a small frame come from memory. A big frame is unpacked twice, once to verify it and once to give it out:
+    a bad checksum gives out nothing, and a frame with a whole history does not fill the memory.
     """
     if not compressed:
         for size, line in cut_lines(pieces(window, offset)):

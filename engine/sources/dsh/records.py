@@ -111,14 +111,14 @@ def _text(parts: list[bytes], size: int) -> Line:
         raise Damaged("a line is not UTF-8 text") from error
 
 
-def _clean(value: Any) -> Any:
-    """Half of a surrogate pair, which DSH writes when it cuts a text inside one, becomes U+FFFD: nobody can store it."""
+def clean(value: Any) -> Any:
+    """Half of a surrogate pair, as a text cut inside one leaves it, becomes U+FFFD: nobody could store it."""
     if isinstance(value, str):
         return _LONE_SURROGATE.sub("\ufffd", value)
     if isinstance(value, list):
-        return [_clean(entry) for entry in value]
+        return [clean(entry) for entry in value]
     if isinstance(value, dict):
-        return {_clean(key): _clean(entry) for key, entry in value.items()}
+        return {clean(key): clean(entry) for key, entry in value.items()}
     return value
 
 
@@ -156,7 +156,7 @@ class Rows:
         if name not in GIVEN_OUT:
             if name not in COUNTED and row.get("ignorable") is not True and not self.partly:
                 self.partly = (
-                    f"This conversation holds records of a kind the companion does not know ({_clean(type_)[:80]}); "
+                    f"This conversation holds records of a kind the companion does not know ({clean(type_)[:80]}); "
                     "some of it may be missing until the companion is updated."
                 )
             return None
@@ -166,7 +166,7 @@ class Rows:
         if seq < self._give_from:
             return None
         if "\\ud" in line or "\\uD" in line:
-            data = _clean(data)
+            data = clean(data)
         time = row.get("time")
         return LogEvent(
             seq=seq,

@@ -4,30 +4,28 @@ Spec: contracts/dsh.md B.5, C; contracts/dsh-formats.md 5, 6, 17. Shapes are tol
 the version number.
 """
 
-from typing import Any, Literal
+from typing import Any, Literal, TypeGuard
 
 from engine.sources.dsh.frames import Damaged
 from engine.sources.model import Replace
 
-GIVEN_OUT = frozenset(
-    """
-    approval/asked approval/decided approval/policy assistant/message compaction/end compaction/prune compaction/start
-    compaction/summary developer/message session/end-seed session/title step/end step/start subagent/descriptor
-    system/message todo/write tool/call tool/result turn/end turn/start user/message working-directory/change
-    """.split()
-)
-COUNTED = frozenset(
-    """
-    agent-preset/selected agent/inbox/spliced assistant/attempt assistant/chunk command/done command/run
-    deliverables/presented feedback/message-delete feedback/message-put feedback/record goal/change hook/invoked
-    hook/result image/offload job/registered job/settled llm/retry llm/retry-started mode/set model/selection
-    permission/preset plan/mode request/context request/header request/header-delta sandbox/mode schedule/change
-    session-log-deepseek/delivery-accepted session/title-llm-request subagent/catalog subagent/model-selection-policy
-    team/member team/message/delivered team/message/queued team/task tool-workflow/agent-end tool-workflow/agent-start
-    tool-workflow/run-end tool-workflow/run-start tool/code-dispatch tool/code-dispatch-start tool/ptc-dispatch
-    tool/ptc-dispatch-start web/deepseek-search-llm-request workspace/changes
-    """.split()
-)
+_GIVEN_OUT = """
+approval/asked approval/decided approval/policy assistant/message compaction/end compaction/prune compaction/start
+compaction/summary developer/message session/end-seed session/title step/end step/start subagent/descriptor
+system/message todo/write tool/call tool/result turn/end turn/start user/message working-directory/change
+"""
+_COUNTED = """
+agent-preset/selected agent/inbox/spliced assistant/attempt assistant/chunk command/done command/run
+deliverables/presented feedback/message-delete feedback/message-put feedback/record goal/change hook/invoked
+hook/result image/offload job/registered job/settled llm/retry llm/retry-started mode/set model/selection
+permission/preset plan/mode request/context request/header request/header-delta sandbox/mode schedule/change
+session-log-deepseek/delivery-accepted session/title-llm-request subagent/catalog subagent/model-selection-policy
+team/member team/message/delivered team/message/queued team/task tool-workflow/agent-end tool-workflow/agent-start
+tool-workflow/run-end tool-workflow/run-start tool/code-dispatch tool/code-dispatch-start tool/ptc-dispatch
+tool/ptc-dispatch-start web/deepseek-search-llm-request workspace/changes
+"""
+GIVEN_OUT = frozenset(_GIVEN_OUT.split())
+COUNTED = frozenset(_COUNTED.split())
 PACKED = {"text-chunks": "texts", "reasoning-chunks": "texts", "tool-call-chunks": "args"}
 _OLD_NAMES = {
     "steering/message": "user/message",
@@ -38,7 +36,7 @@ _OLD_NAMES = {
 }
 
 
-def is_count(value: Any) -> bool:
+def is_count(value: Any) -> TypeGuard[int]:
     """A whole number from 0; JSON's true is none."""
     return type(value) is int and value >= 0
 
