@@ -1,0 +1,94 @@
+"""Hypatia's on-disk layout, schema version 3 (contracts/hypatia.md 9)."""
+
+import sqlite3
+
+VERSION = "3"
+# Our postings differ from Hypatia's (bigrams, not a dictionary), so a file without this mark is not ours to write.
+INDEX_KEY, INDEX_KIND = "companion_index", "bigram"
+
+_TABLES = """
+CREATE TABLE meta (k TEXT PRIMARY KEY, v TEXT NOT NULL);
+CREATE TABLE knowledge (
+  name TEXT PRIMARY KEY,
+  content TEXT NOT NULL,
+  embedding BLOB,
+  created_at TEXT NOT NULL DEFAULT (strftime('%Y-%m-%d %H:%M:%f', 'now')),
+  content_version INTEGER NOT NULL DEFAULT 0
+);
+CREATE TABLE statement (
+  triple TEXT PRIMARY KEY,
+  head TEXT NOT NULL,
+  relation TEXT NOT NULL,
+  tail TEXT NOT NULL,
+  content TEXT NOT NULL,
+  embedding BLOB,
+  created_at TEXT NOT NULL DEFAULT (strftime('%Y-%m-%d %H:%M:%f', 'now')),
+  tr_start TEXT,
+  tr_end TEXT,
+  content_version INTEGER NOT NULL DEFAULT 0
+);
+CREATE INDEX statement_head ON statement (head);
+CREATE INDEX statement_relation ON statement (relation);
+CREATE INDEX statement_tail ON statement (tail);
+CREATE TABLE docs (
+  id INTEGER PRIMARY KEY,
+  catalog TEXT NOT NULL,
+  key TEXT NOT NULL,
+  fts_key TEXT NOT NULL,
+  fts_data TEXT NOT NULL,
+  fts_tags TEXT NOT NULL,
+  fts_synonyms TEXT NOT NULL,
+  UNIQUE (catalog, key)
+);
+CREATE INDEX docs_catalog ON docs (catalog);
+CREATE TABLE json_index (
+  doc_id INTEGER,
+  path TEXT,
+  kind TEXT,
+  value TEXT,
+  array_index INTEGER,
+  PRIMARY KEY (doc_id, path, array_index, value)
+) WITHOUT ROWID;
+CREATE INDEX json_index_value ON json_index (path, value, doc_id);
+CREATE VIRTUAL TABLE docs_fts USING fts5 (
+  fts_key, fts_data, fts_tags, fts_synonyms,
+  content = 'docs', content_rowid = 'id', tokenize = 'porter unicode61'
+);
+"""
+
+_FTS_COLUMNS = "fts_key, fts_data, fts_tags, fts_synonyms"
+_OLD = "old.id, old.fts_key, old.fts_data, old.fts_tags, old.fts_synonyms"
+_NEW = "new.id, new.fts_key, new.fts_data, new.fts_tags, new.fts_synonyms"
+_ADD = f"INSERT INTO docs_fts (rowid, {_FTS_COLUMNS}) VALUES ({_NEW});"
+_REMOVE = f"INSERT INTO docs_fts (docs_fts, rowid, {_FTS_COLUMNS}) VALUES ('delete', {_OLD});"
+_TICK = "UPDATE meta SET v = CAST(v AS INTEGER) + 1 WHERE k = 'content_clock';"
+_CLOCK = "(SELECT CAST(v AS INTEGER) FROM meta WHERE k = 'content_clock')"
+
+
+def _fts_triggers() -> str:
+    return f"""
+CREATE TRIGGER docs_after_insert AFTER INSERT ON docs BEGIN {_ADD} END;
+CREATE TRIGGER docs_after_delete AFTER DELETE ON docs BEGIN {_REMOVE} END;
+CREATE TRIGGER docs_after_update AFTER UPDATE ON docs BEGIN {_REMOVE} {_ADD} END;
+"""
+
+
+def _source_objects(table: str, key: str) -> str:
+    stamp = f"UPDATE {table} SET content_version = {_CLOCK} WHERE rowid = new.rowid;"
+    renew = f"UPDATE {table} SET content_version = {_CLOCK}, embedding = NULL WHERE rowid = new.rowid;"
+    return f"""
+CREATE INDEX {table}_pending ON {table} ({key}) WHERE embedding IS NULL;
+CREATE INDEX {table}_pending_version ON {table} (content_version) WHERE embedding IS NULL;
+CREATE TRIGGER {table}_after_insert AFTER INSERT ON {table} BEGIN {_TICK} {stamp} END;
+CREATE TRIGGER {table}_after_content AFTER UPDATE OF content ON {table} BEGIN {_TICK} {renew} END;
+CREATE TRIGGER {table}_after_embedding AFTER UPDATE OF embedding ON {table} BEGIN {_TICK} END;
+CREATE TRIGGER {table}_after_delete AFTER DELETE ON {table} BEGIN {_TICK} END;
+"""
+
+
+def create(connection: sqlite3.Connection) -> None:
+    """Make an empty shelf in one transaction, so that a crash leaves either nothing or a whole one."""
+    script = _TABLES + _fts_triggers() + _source_objects("knowledge", "name") + _source_objects("statement", "triple")
+    values = (("schema_version", VERSION), ("content_clock", "0"), (INDEX_KEY, INDEX_KIND))
+    inserts = "".join(f"INSERT INTO meta VALUES ('{key}', '{value}');" for key, value in values)
+    connection.executescript(f"BEGIN IMMEDIATE; {script} {inserts} COMMIT;")
