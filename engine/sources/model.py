@@ -67,7 +67,7 @@ class Header:
 
 @dataclass(frozen=True, slots=True)
 class Replace:
-    """An event takes the place of the surface nodes from `start` through `end`: seqs in surface order, both included."""
+    """An event takes the place of the surface nodes from `start` through `end`: seqs in surface order, inclusive."""
 
     start: int
     end: int

@@ -1,4 +1,4 @@
-"""Hints that a log grew. The cursor is the truth (architecture.md 4.16): a hint may be late or missing, a scan is not."""
+"""Hints that a log grew. The cursor is the truth (architecture.md 4.16): a hint may be late or missing."""
 
 import asyncio
 import logging
@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator
 from contextlib import aclosing, suppress
 from pathlib import Path
 
-from watchfiles import Change, WatchfilesRustInternalError, awatch
+from watchfiles import Change, awatch
 
 log = logging.getLogger(__name__)
 
@@ -36,9 +36,9 @@ async def watch(
 ) -> AsyncIterator[set[Path] | None]:
     """Paths of changed logs, or None when a full scan is due; ends when `stop` is set. Times are in seconds.
 
-    A scan is due at first, just after watching began (something may have changed in between), every `scan_every`, when a
-    folder was made, when the root was replaced, and every `retry_every` while the root is missing or cannot be watched.
-    Leave early with `aclosing`.
+    A scan is due at first, just after watching began (something may have changed in between), every `scan_every`, when
+    a folder was made, when the root was replaced, and every `retry_every` while the root is missing or cannot be
+    watched. Leave early with `aclosing`.
     """
     loop = asyncio.get_running_loop()
     while not stop.is_set():
@@ -52,7 +52,7 @@ async def watch(
                     watch_filter=None,
                     step=_STEP_MS,
                     debounce=_DEBOUNCE_MS,
-                    stop_event=_Stop(stop),  # type: ignore[arg-type]
+                    stop_event=_Stop(stop),
                     rust_timeout=int(min(_LOOK_UP, scan_every) * 1000),
                     yield_on_timeout=True,
                     poll_delay_ms=int(retry_every * 1000),
@@ -66,7 +66,7 @@ async def watch(
                         yield None
                     elif logs := {Path(path) for kind, path in batch if _is_log(kind, path)}:
                         yield logs
-        except (OSError, WatchfilesRustInternalError) as error:
+        except (OSError, RuntimeError) as error:
             if identity is not None:
                 log.warning("logs cannot be watched, scanning every %.0f s instead: %s", retry_every, error)
             with suppress(TimeoutError):
