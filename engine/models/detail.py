@@ -1,0 +1,18 @@
+"""What a server said, made fit to be stored and shown: no key, no text of the conversation."""
+
+from engine.policy.redact import one_line
+
+_WINDOW = 20
+_LEFT_OUT = "its message repeats text of the conversation and is left out"
+
+
+def safe_detail(message: str, *, key: str = "", texts: tuple[str, ...] = ()) -> str:
+    """One redacted line of at most 200 characters; left out when 20 characters in a row come from `texts`."""
+    if key:
+        message = message.replace(key, "…")
+    message = message[:2000]
+    for start in range(max(1, len(message) - _WINDOW + 1)):
+        window = message[start : start + _WINDOW]
+        if len(window) == _WINDOW and window.strip() and any(window in text for text in texts):
+            return _LEFT_OUT
+    return one_line(message)
