@@ -1,0 +1,50 @@
+"""`python -m tests.benchmarks [--json FILE] [NAME …]`: measure, print a table, store it as JSON."""
+
+import argparse
+import dataclasses
+import datetime
+import json
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+
+from tests.benchmarks import reading, shelf
+from tests.benchmarks.figures import Figure, machine
+
+BENCHMARKS: dict[str, Callable[[Path], list[Figure]]] = {
+    "catch-up": reading.catch_up,
+    "reading-memory": reading.reading_memory,
+    "writes": shelf.writes,
+}
+
+
+def table(figures: list[Figure]) -> str:
+    """The figures as a Markdown table."""
+    lines = ["| what | figure | goal |", "| --- | ---: | --- |"]
+    lines += [f"| {figure.name} | {figure.value:.4g} {figure.unit} | {figure.goal} |" for figure in figures]
+    return "\n".join(lines)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m tests.benchmarks", description="Measure the companion.")
+    parser.add_argument("names", nargs="*", metavar="NAME", help=f"one of {', '.join(BENCHMARKS)}; default: all")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="also store the figures there")
+    arguments = parser.parse_args()
+    if unknown := set(arguments.names) - BENCHMARKS.keys():
+        parser.error(f"unknown: {', '.join(sorted(unknown))}")
+    figures: list[Figure] = []
+    for name in arguments.names or BENCHMARKS:
+        with tempfile.TemporaryDirectory(prefix="companion-") as scratch:
+            figures += BENCHMARKS[name](Path(scratch))
+    print(table(figures))
+    if arguments.json:
+        stored = {
+            "date": datetime.date.today().isoformat(),
+            "machine": machine(),
+            "figures": [dataclasses.asdict(figure) for figure in figures],
+        }
+        arguments.json.write_text(json.dumps(stored, indent=1, ensure_ascii=False) + "\n")
+
+
+if __name__ == "__main__":
+    main()
