@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 import zstandard
 
+from engine.sources.dsh import DshLog, discover
 from tests.tools.dsh_logs import LogWriter, generate, project_folder, session_folder
 
 
@@ -112,6 +113,20 @@ def test_generated_log(version: int, tmp_path: Path) -> None:
     assert next_seqs(events) == made.events
     counts = [sum(event["type"] == type_ for event in events) for type_ in ("turn/end", "assistant/message")]
     assert counts == [made.turns, made.answers]
+
+
+@pytest.mark.parametrize("version", [0, 4])
+def test_the_reader_takes_what_is_written(version: int, tmp_path: Path) -> None:
+    made = generate(tmp_path, 300_000, version=version)
+    log = LogWriter(tmp_path, "session-a", version=version, origin="subagent")
+    conversation(log)
+    found = {item.session_id: DshLog(item) for item in discover(tmp_path).logs}
+    assert found.keys() == {made.session_id, "session-a"}
+    types = [event.type for event in found[made.session_id].read()]
+    assert types.count("user/message") == made.humans and types.count("assistant/message") == made.answers
+    assert list(found["session-a"].read())[-1].seq == log.seq - 1
+    assert {reader.status for reader in found.values()} == {"ok"}
+    assert found["session-a"].header is not None and found["session-a"].header.subagent
 
 
 @pytest.mark.parametrize(
