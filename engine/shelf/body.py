@@ -18,7 +18,7 @@ def message_body(
     ledger_rows: Sequence[str] | None = None,
 ) -> str:
     """One message as Markdown; `time_ms` epoch milliseconds (no section without one), `ledger_rows` rendered rows."""
-    sections = [("Role", role)]
+    sections: list[tuple[str, str]] = [("Role", role)]
     if time_ms is not None:
         sections.append(("Timestamp", iso_time(time_ms)))
     if role == "assistant":

@@ -1,6 +1,7 @@
 """One running shelf server: its pipes, the tail of its stderr, and how it ends."""
 
 import asyncio
+import contextlib
 import os
 import signal
 import subprocess
@@ -121,18 +122,21 @@ class Child:
             await self._pipes_finished()
 
     async def _pipes_finished(self) -> None:
-        await asyncio.wait((self._pump, self._drain), timeout=_PIPE_PATIENCE)
+        _, still_open = await asyncio.wait((self._pump, self._drain), timeout=_PIPE_PATIENCE)
+        if still_open and self._exited.is_set():
+            # Something the server started holds its pipes, so the group still exists: no stranger can be hit.
+            self._signal_group("KILL")
 
     def _signal(self, name: str) -> None:
-        if self._exited.is_set():
-            return
+        if not self._exited.is_set():
+            self._signal_group(name)
+
+    def _signal_group(self, name: str) -> None:
         if os.name == "nt":
             self._transport.kill()
             return
-        try:
+        with contextlib.suppress(ProcessLookupError):
             os.killpg(self.pid, signal.Signals[f"SIG{name}"])
-        except (ProcessLookupError, PermissionError):
-            self._transport.send_signal(signal.Signals[f"SIG{name}"])
 
     async def _read_stderr(self, stream: asyncio.StreamReader) -> None:
         while data := await stream.read(STDERR_KEPT):

@@ -6,11 +6,11 @@ import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Final, Literal
 
 from engine import paths
 
-BUILT_IN = "built-in"
+BUILT_IN: Final = "built-in"
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +35,8 @@ def find_server(
     for binary in binaries:
         if binary == BUILT_IN:
             break
-        if binary and (found := shutil.which(Path(binary).expanduser(), path=places)):
+        # Path.expanduser raises for an unknown user; a wrong setting is only not found.
+        if binary and (found := shutil.which(os.path.expanduser(binary), path=places)):  # noqa: PTH111
             return ServerCommand((str(Path(found).absolute()), "mcp"), "hypatia", dict(env))
     return ServerCommand(
         tuple(paths.self_command("shelf-server", "--home", str(home.shelves))), BUILT_IN, _own_environment(env)

@@ -119,7 +119,7 @@ class ShelfClient:
             await self._child.end(self._grace)
         # A server that was being started just now is ended by the turn that starts it.
         try:
-            async with asyncio.timeout(self._grace), self._turn:
+            async with asyncio.timeout(self._grace + 1), self._turn:
                 pass
         except TimeoutError:
             log.warning("a shelf call did not end")
@@ -137,8 +137,6 @@ class ShelfClient:
     async def _carry_out[T](self, work: Callable[[], Awaitable[T]]) -> tuple[T | None, Exception | None]:
         self._stop_idle()
         try:
-            if self._closed:
-                raise ShelfError("closed", "The companion is closing it.")
             return await work(), None
         except (CompanionError, ToolError, RpcError) as error:
             return None, error
@@ -199,7 +197,7 @@ class ShelfClient:
     async def _fallen(self, kind: str, child: Child, mark: int = 0) -> CompanionError:
         """Why a server is gone, in its own last words."""
         if self._closed:
-            return ShelfError("closed", "The companion is closing it.")
+            return _closed()
         if not await child.gone(1.0):
             child.kill()
         await child.end(0)
@@ -211,6 +209,7 @@ class ShelfClient:
 
     async def _started(self) -> Child:
         """The running server, or a new one after the handshake."""
+        self._check_open()
         if self._child is not None:
             if self._child.usable:
                 return self._child
@@ -228,10 +227,8 @@ class ShelfClient:
                 f"{self.command.argv[0]}: {error.strerror}.",
                 "Check the program's path in the settings.",
             ) from error
-        if self._closed:
-            await self._end_child()
-            raise ShelfError("closed", "The companion is closing it.")
         try:
+            self._check_open()  # nobody else saw this server yet
             await self._handshake(child)
         except TimeoutError as error:
             child.kill()
@@ -245,7 +242,7 @@ class ShelfClient:
         except RpcError as error:
             await self._end_child()
             raise self._give_up(f"it refuses the handshake ({error.message[:200]})") from error
-        except McpUnavailable:
+        except (McpUnavailable, ShelfError):
             await self._end_child()
             raise
         return child
@@ -265,6 +262,10 @@ class ShelfClient:
             raise self._give_up(f"it lacks {', '.join(sorted(missing))}")
         self.features = _features(tools)
         log.info("shelf server %s %s is ready", _field(server, "name"), _field(server, "version"))
+
+    def _check_open(self) -> None:
+        if self._closed:
+            raise _closed()
 
     def _give_up(self, reason: str) -> McpUnavailable:
         error = McpUnavailable(self.command.argv[0], reason)
@@ -287,6 +288,10 @@ class ShelfClient:
 
 async def _nothing() -> None:
     pass
+
+
+def _closed() -> ShelfError:
+    return ShelfError("closed", "The companion is ending it.", "")
 
 
 def _field(value: Any, key: str) -> Any:

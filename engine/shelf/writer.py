@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Collection, Sequence
 from typing import Any, Protocol
 
-from engine.policy.text import slug
+from engine.policy.text import slug, white_trim
 from engine.shelf import body as bodies
 from engine.shelf.errors import ToolError
 from engine.shelf.names import message_name, session_name, work_unit_name
@@ -161,7 +161,7 @@ class Writer:
 def scopes(values: Sequence[str]) -> list[str]:
     """Scopes as the command line of Hypatia would store them: split at commas, blanks dropped (hypatia.md 4.3)."""
     joined = ",".join(values)
-    parts = [part for part in (piece.strip() for piece in joined.split(",")) if part]
+    parts = [part for part in map(white_trim, joined.split(",")) if part]
     return [*parts, ""] if joined.endswith(",") else parts
 
 
