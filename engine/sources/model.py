@@ -75,7 +75,7 @@ class Replace:
 
 @dataclass(frozen=True, slots=True)
 class LogEvent:
-    """One event in the shapes of the newest format. `time` is in ms.
+    """One event in the shapes of the newest format. `time` is in ms; `sources` is given for replacing events only.
 
     `offset` is the byte where the frame (plain file: the line) with this event starts, `first_seq` the seq of the first
     event in it: re-reading starts there.

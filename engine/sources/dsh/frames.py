@@ -5,8 +5,7 @@ is decompressed, and so that an upper bound of the decoded size is known.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import IO, cast
+from typing import IO, NamedTuple, cast
 
 import zstandard
 
@@ -16,7 +15,9 @@ _MAGIC = b"\x28\xb5\x2f\xfd"
 _BLOCK_MAX = 128 << 10
 _WINDOW_MAX = 32 << 20
 _HONEST_RATIO, _HONEST_MIN = 1000, 256 << 20
-_DICT_SIZE = (0, 1, 2, 4)
+_HEADER_MAX = 18
+_SIZE_LENGTH = (0, 2, 4, 8)
+_DICT_LENGTH = (0, 1, 2, 4)
 _RAW, _RLE, _COMPRESSED = 0, 1, 2
 
 
@@ -38,14 +39,13 @@ class Window:
         begin = position - self._start
         if begin < 0 or begin + count > len(self._buffer):
             self._file.seek(position)
-            self._buffer = self._file.read(max(min(CHUNK, self.size - position), min(count, self.size - position), 0))
+            self._buffer = self._file.read(max(min(max(CHUNK, count), self.size - position), 0))
             self._start = position
             begin = 0
         return self._buffer[begin : begin + count]
 
 
-@dataclass(frozen=True, slots=True)
-class Frame:
+class Frame(NamedTuple):
     """One complete frame: `[start, end)` in the file; `bound` is the most bytes it can decode to."""
 
     start: int
@@ -55,7 +55,7 @@ class Frame:
 
 def next_frame(window: Window, start: int) -> Frame | None:
     """The frame that begins at `start`; None when its end is not there yet; Damaged when it can never be one."""
-    head = window.at(start, 18)
+    head = window.at(start, _HEADER_MAX + 3)
     if head[:4] != _MAGIC[: len(head)]:
         raise Damaged("a compressed block does not begin as it should")
     if len(head) < 5:
@@ -63,25 +63,20 @@ def next_frame(window: Window, start: int) -> Frame | None:
     descriptor = head[4]
     if descriptor & 0x18:
         raise Damaged("a compressed block has a form DSH never writes")
-    single = bool(descriptor & 0x20)
+    single = descriptor >> 5 & 1
     size_code = descriptor >> 6
-    size_length = (1 if single else 0, 2, 4, 8)[size_code]
-    position = 5 + (0 if single else 1) + _DICT_SIZE[descriptor & 3]
-    stated = int.from_bytes(head[position : position + size_length], "little") + (256 if size_code == 1 else 0)
-    position += size_length
-    if len(head) < position:
-        return None
-    position += start
+    size_length = _SIZE_LENGTH[size_code] or single
+    inside = 6 - single + _DICT_LENGTH[descriptor & 3] + size_length
+    stated = int.from_bytes(head[inside - size_length : inside], "little") + (256 if size_code == 1 else 0)
+    block = head[inside : inside + 3]
+    position = start + inside
     bound = 0
-    last = False
-    while not last:
-        raw = window.at(position, 3)
-        if len(raw) < 3:
+    while True:
+        if len(block) < 3:
             return None
-        block = int.from_bytes(raw, "little")
-        last = bool(block & 1)
-        kind = block >> 1 & 3
-        length = block >> 3
+        value = int.from_bytes(block, "little")
+        kind = value >> 1 & 3
+        length = value >> 3
         if kind == _COMPRESSED:
             bound += _BLOCK_MAX
         elif kind in (_RAW, _RLE):
@@ -89,9 +84,11 @@ def next_frame(window: Window, start: int) -> Frame | None:
         else:
             raise Damaged("a compressed block has a form DSH never writes")
         position += 3 + (1 if kind == _RLE else length)
-        if position > window.size:
-            return None
-    position += 4 if descriptor & 4 else 0
+        if value & 1:
+            break
+        block = window.at(position, 3)
+    if descriptor & 4:
+        position += 4
     if position > window.size:
         return None
     if size_length and stated > bound:

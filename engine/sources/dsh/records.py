@@ -18,12 +18,16 @@ from engine.sources.dsh.shapes import (
     surface,
     upgrade,
 )
-from engine.sources.model import LogEvent
+from engine.sources.model import LogEvent, Replace
 
 MAX_RECORD = 16 << 20
 _HEAD = 512
 _UNFINISHED = "its last line is not finished"
 _PREFIX = re.compile(r'\{"type":"([^"\\]+)","seq":(0|[1-9][0-9]*),')
+_PACKED_PREFIX = re.compile(
+    r'\{"type":"(?:text|reasoning)-chunks","seq0":(0|[1-9][0-9]*),"time0":[0-9]+,"data":\{"turn":[0-9]+,"step":[0-9]+,'
+    r'"index":[0-9]+,"dt":\[((?:-?[0-9]+,)*-?[0-9]+)\],"texts":\["(.*)"\]\}\}'
+)
 _LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 _decoder = json.JSONDecoder()
 
@@ -143,6 +147,10 @@ class Rows:
         if known is not None and known[1] in COUNTED:
             self._count(int(known[2]), 1)
             return None
+        packed = None if known is not None else _PACKED_PREFIX.fullmatch(line)
+        if packed is not None and (gaps := packed[2].count(",") + 1) == packed[3].count('","'):
+            self._count(int(packed[1]), gaps + 1)
+            return None
         row = parse(line)
         type_ = row.get("type")
         if not isinstance(type_, str):
@@ -168,13 +176,14 @@ class Rows:
         if "\\ud" in line or "\\uD" in line:
             data = clean(data)
         time = row.get("time")
+        effect = surface(row.get("surfaceOp"))
         return LogEvent(
             seq=seq,
             time=int(time) if isinstance(time, int | float) and abs(time) < 2**53 else None,
             type=name,
             data=upgrade(name, data, seq, self._session_id),
-            surface=surface(row.get("surfaceOp")),
-            sources=sources(row.get("sourceEventSeqs"), seq),
+            surface=effect,
+            sources=sources(row.get("sourceEventSeqs"), seq) if isinstance(effect, Replace) else (),
             offset=offset,
             first_seq=first_seq,
         )

@@ -62,8 +62,8 @@ def packed_members(row: dict[str, Any]) -> int:
         and isinstance(members := data[texts], list)
         and isinstance(gaps := data["dt"], list)
         and len(members) == len(gaps) + 1
-        and all(type(gap) is int for gap in gaps)
-        and all(type(member) is str for member in members)
+        and {int}.issuperset(map(type, gaps))
+        and {str}.issuperset(map(type, members))
     ):
         return len(members)
     raise Damaged("a packed row is malformed")
