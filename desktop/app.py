@@ -1,0 +1,141 @@
+"""The windowed program: one Qt application, one loop, one engine; starts, and stops within five seconds."""
+
+import asyncio
+import logging
+import os
+import signal
+import sys
+import threading
+from types import TracebackType
+
+from PySide6.QtCore import QMessageLogContext, QtMsgType, qInstallMessageHandler
+from PySide6.QtWidgets import QApplication, QMessageBox
+
+from desktop import i18n
+from desktop.autostart import APP_ID, NAME
+from desktop.companion import Companion
+from desktop.i18n import tr
+from desktop.icons import app_icon
+from desktop.loop import AppLoop
+from engine.errors import CompanionError
+from engine.paths import Home
+
+log = logging.getLogger(__name__)
+
+QUIT_LIMIT = 5.0  # seconds from Quit to the end of the process
+
+
+class Program:
+    """One run of the windowed program."""
+
+    def __init__(self, home: Home) -> None:
+        self._home = home
+        self._quit = asyncio.Event()
+        self._ended = asyncio.Event()
+
+    async def run(self) -> int:
+        """Start, stay until somebody quits, stop. Returns the exit status."""
+        loop = asyncio.get_running_loop()
+        if os.name != "nt":
+            for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+                loop.add_signal_handler(number, self._quit.set)
+        try:
+            return await self._session()
+        finally:
+            self._ended.set()
+
+    async def finish(self) -> int:
+        """Qt was told to quit from outside, at a session's end say: let `run` stop all the same."""
+        self._quit.set()
+        await self._ended.wait()
+        return 0
+
+    @property
+    def ended(self) -> bool:
+        """Whether `run` is over."""
+        return self._ended.is_set()
+
+    async def _session(self) -> int:
+        companion = Companion(self._home, self._quit.set)
+        from engine.app import Engine  # brings httpx: the icon is up before it
+
+        try:
+            engine = await Engine.open(self._home)
+        except CompanionError as error:
+            log.error("cannot start: %s", error.title)
+            await self._refuse(error)
+            companion.close()
+            return 1
+        try:
+            companion.attach(engine)
+            await engine.start()
+            await self._quit.wait()
+        finally:
+            _end_anyway()
+            await companion.stop()
+            await engine.stop()
+        return 0
+
+    async def _refuse(self, error: CompanionError) -> None:
+        """Show why the program cannot start, and wait until that was read."""
+        box = QMessageBox(QMessageBox.Icon.Warning, NAME, error.title)
+        box.setInformativeText(f"{error.message}\n\n{error.action}".strip())
+        box.addButton(tr("&Quit"), QMessageBox.ButtonRole.AcceptRole)
+        box.finished.connect(lambda _: self._quit.set())
+        box.open()
+        await self._quit.wait()
+        box.deleteLater()
+
+
+def _end_anyway() -> None:
+    """The last stage of a quit: a thread stuck in a system call must not keep the process."""
+    timer = threading.Timer(QUIT_LIMIT, os._exit, (1,))
+    timer.daemon = True
+    timer.start()
+
+
+def _log_fault(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
+    if issubclass(kind, KeyboardInterrupt):
+        sys.__excepthook__(kind, error, trace)
+    else:
+        log.error("a fault outside every task", exc_info=(kind, error, trace))
+
+
+_LEVELS = {
+    QtMsgType.QtDebugMsg: logging.DEBUG,
+    QtMsgType.QtInfoMsg: logging.INFO,
+    QtMsgType.QtWarningMsg: logging.WARNING,
+    QtMsgType.QtCriticalMsg: logging.ERROR,
+    QtMsgType.QtFatalMsg: logging.CRITICAL,
+}
+
+
+def _log_qt(kind: QtMsgType, context: QMessageLogContext, message: str) -> None:
+    logging.getLogger("qt").log(_LEVELS[kind], "%s", message)
+
+
+def make_application() -> QApplication:
+    """The QApplication with our name, icon and rules."""
+    app = QApplication(sys.argv[:1])
+    app.setApplicationName(APP_ID)
+    app.setApplicationDisplayName(NAME)
+    app.setDesktopFileName(APP_ID)
+    app.setWindowIcon(app_icon())
+    app.setQuitOnLastWindowClosed(False)
+    return app
+
+
+def run(home: Home) -> int:
+    """Run until somebody quits; returns the exit status."""
+    sys.excepthook = _log_fault
+    qInstallMessageHandler(_log_qt)
+    app = make_application()
+    i18n.use("system")
+    program = Program(home)
+    with asyncio.Runner(loop_factory=lambda: AppLoop(app)) as runner:
+        try:
+            return runner.run(program.run())
+        except RuntimeError:
+            if program.ended:
+                raise
+            return runner.run(program.finish())

@@ -1,0 +1,371 @@
+"""Ties the tray and the windows to the engine: events in, a person's wishes out."""
+
+import asyncio
+import logging
+import time
+from collections.abc import Callable, Coroutine
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QWidget
+
+from desktop import i18n
+from desktop.autostart import login_item
+from desktop.i18n import tr
+from desktop.menu import CompanionMenu
+from desktop.notifications import Action, Notifier
+from desktop.tray import TrayHost, popup
+from desktop.windows.review import ReviewWindow
+from desktop.windows.settings import SettingsWindow
+from desktop.windows.status import StatusWindow
+from engine.errors import CompanionError
+from engine.events import (
+    Event,
+    MessagesLogged,
+    Notice,
+    SettingsChanged,
+    ShelfSwitched,
+    ShowRequested,
+    StatusChanged,
+    TaskFailed,
+    TaskSettled,
+)
+from engine.paths import Home
+from engine.supervisor import Supervisor
+from engine.views import SummariseResult
+
+if TYPE_CHECKING:
+    from engine.app import Engine
+
+log = logging.getLogger(__name__)
+
+LISTS_PAUSE = 0.5  # seconds between two refreshes of the lists
+STOP_LIMIT = 1.0
+
+type Tell = Callable[[str], None]
+
+
+def _sentence(error: CompanionError) -> str:
+    return " ".join(part for part in (error.message, error.action) if part)
+
+
+class Companion:
+    """What a person meets. Made before the engine, so that the icon is there first; `attach` brings it to life."""
+
+    def __init__(self, home: Home, quit_program: Callable[[], None]) -> None:
+        self._home = home
+        self._quit = quit_program
+        self._engine: Engine | None = None
+        self._supervisor = Supervisor(self._on_fault)
+        self._lists_changed = asyncio.Event()
+        self._unsubscribe: Callable[[], None] = lambda: None
+        self._login = login_item()
+        self.settings_window: SettingsWindow | None = None
+        self.review_window: ReviewWindow | None = None
+        self.menu = self._make_menu()
+        self.menu.status_line.setText(tr("Starting…"))
+        self.status_window = self._make_status_window()
+        self.tray = TrayHost(self.menu)
+        self.tray.clicked.connect(lambda: popup(self.menu, self.open_status))
+        self.tray.missing.connect(self._no_tray)
+
+    @property
+    def engine(self) -> "Engine":
+        """The engine, once attached."""
+        assert self._engine is not None
+        return self._engine
+
+    def attach(self, engine: "Engine") -> None:
+        """The engine is open: show its state, ask the first question if it was never answered."""
+        self._engine = engine
+        self._speak()
+        self.notifier = Notifier(
+            self._supervisor,
+            enabled=lambda: bool(engine.settings.get("notifications.enabled")),
+            bubble=self.tray.bubble,
+            status_line=self.status_window.tell,
+        )
+        self._unsubscribe = engine.bus.subscribe(self._on_event)
+        self._supervisor.start(self._keep_lists(), "lists", "desktop")
+        try:
+            self._login.refresh()
+        except OSError as error:
+            log.warning("start at login was not renewed: %s", error.strerror)
+        self._show_status()
+        self._lists_changed.set()
+        if not engine.status().answered:
+            self.open_status()
+
+    async def stop(self) -> None:
+        """Close every window and end every task of ours."""
+        self._unsubscribe()
+        await self._supervisor.cancel(timeout=STOP_LIMIT)
+        self.close()
+
+    def close(self) -> None:
+        """Take windows and icon away."""
+        for window in (self.settings_window, self.review_window, self.status_window):
+            if window is not None:
+                window.close()
+        self.tray.close()
+
+    # What a person asks for.
+
+    def open_status(self) -> None:
+        """The window behind the icon; before the first answer it holds the question."""
+        if self._engine is not None and not self.engine.status().answered:
+            self._act("first question", self._load_question())
+        _raise(self.status_window)
+
+    def open_review(self) -> None:
+        """The failed tasks."""
+        if self.review_window is None:
+            window = self.review_window = ReviewWindow()
+            window.retry.connect(lambda id_: self._act("retry", self.engine.retry(id_)))
+            window.discard.connect(lambda id_: self._act("discard", self.engine.discard(id_)))
+        self._lists_changed.set()
+        _raise(self.review_window)
+
+    def open_settings(self, group: str = "General") -> SettingsWindow:
+        """The settings, at a group's page."""
+        if self.settings_window is None:
+            self.settings_window = self._make_settings()
+        self.settings_window.open_group(group)
+        self._lists_changed.set()
+        _raise(self.settings_window)
+        return self.settings_window
+
+    def _make_menu(self) -> CompanionMenu:
+        menu = CompanionMenu()
+        menu.status_chosen.connect(self.open_status)
+        menu.shelf_chosen.connect(self._use_shelf)
+        menu.connect_chosen.connect(lambda: self.open_settings("Shelves").shelves.choose_folder())
+        menu.shelves_chosen.connect(lambda: self.open_settings("Shelves"))
+        menu.summarise_chosen.connect(lambda id_: self._act("summarise", self._summarise(id_)))
+        menu.pause_chosen.connect(lambda until: self._act("pause", self.engine.pause(until)))
+        menu.resume_chosen.connect(lambda: self._act("resume", self.engine.resume()))
+        menu.review_chosen.connect(self.open_review)
+        menu.settings_chosen.connect(self.open_settings)
+        menu.quit_chosen.connect(self._quit)
+        menu.aboutToShow.connect(self._lists_changed.set)
+        return menu
+
+    def _make_status_window(self) -> StatusWindow:
+        window = StatusWindow(self.menu)
+        window.question.answered.connect(lambda start, shelf: self._act("answer", self._answer(start, shelf)))
+        return window
+
+    def _make_settings(self) -> SettingsWindow:
+        window = SettingsWindow(self.engine.settings, self._login, self.engine.providers())
+        window.models.test.connect(lambda index: self._act("test", self._test(window, index)))
+        window.models.key_entered.connect(
+            lambda provider, value, where: self._act(
+                "key", self._keep_key(provider, value, where), window.models.show_key_result
+            )
+        )
+        window.shelves.use.connect(self._use_shelf)
+        window.shelves.connect_folder.connect(
+            lambda path: self._act("connect", self._connect(path), window.shelves.tell)
+        )
+        window.shelves.disconnect_shelf.connect(
+            lambda name: self._act("disconnect", self._disconnect(name), window.shelves.tell)
+        )
+        return window
+
+    def _act(self, name: str, work: Coroutine[None, None, object], tell: Tell | None = None) -> None:
+        self._supervisor.start(self._acted(name, work, tell), name, "desktop")
+
+    async def _acted(self, name: str, work: Coroutine[None, None, object], tell: Tell | None) -> None:
+        try:
+            outcome = await work
+        except CompanionError as error:
+            if tell is not None:
+                tell(f"{error.title}. {_sentence(error)}")
+            else:
+                await self._say(f"action:{name}", error.title, _sentence(error))
+        else:
+            if isinstance(outcome, str):
+                if tell is not None:
+                    tell(outcome)
+                else:
+                    await self._say(f"action:{name}", outcome, "")
+        self._lists_changed.set()
+
+    async def _load_question(self) -> None:
+        self.status_window.question.show_found(await self.engine.found(), await self.engine.shelves())
+
+    async def _answer(self, start: str, shelf: str) -> None:
+        try:
+            await self.engine.answer(start, shelf)
+        except CompanionError:
+            self.status_window.question.start.setEnabled(True)
+            raise
+
+    def _use_shelf(self, name: str) -> None:
+        tell = self.settings_window.shelves.tell if self.settings_window is not None else None
+        self.status_window.tell(tr("Finishing what is being written, then switching to {name}…", name=name))
+        self._act("shelf", self.engine.use_shelf(name), tell)
+
+    async def _connect(self, path: str) -> str:
+        row = await self.engine.connect_shelf(path)
+        return tr("{name} is connected. Choose Use this shelf to record there.", name=row.name)
+
+    async def _disconnect(self, name: str) -> str:
+        await self.engine.disconnect_shelf(name)
+        return tr("{name} is disconnected. Its folder is untouched.", name=name)
+
+    async def _summarise(self, session_id: str) -> str:
+        return summarise_sentence(await self.engine.summarise(session_id))
+
+    async def _test(self, window: SettingsWindow, index: int) -> None:
+        try:
+            sentence = await self.engine.test_route(index)
+        except CompanionError as error:
+            sentence = f"{error.title}. {_sentence(error)}"
+        window.models.show_test(index, sentence)
+
+    async def _keep_key(self, provider: str, value: str, where: str) -> str:
+        await self.engine.set_key(provider, value, where)
+        return tr("The key is kept. Press Test at a model to try it.")
+
+    # What the engine tells.
+
+    def _on_event(self, event: Event) -> None:
+        match event:
+            case StatusChanged():
+                self._show_status()
+                self._lists_changed.set()
+            case MessagesLogged() | TaskSettled() | TaskFailed():
+                self._lists_changed.set()
+            case ShelfSwitched(name=name):
+                self._act("shelf switched", self._switched(name))
+            case SettingsChanged(keys=keys):
+                self._settings_changed(keys)
+            case Notice():
+                self._act("notice", self._notice(event))
+            case ShowRequested():
+                self.open_status()
+
+    async def _switched(self, name: str) -> None:
+        sentence = tr("Recording to {name} now", name=name)
+        if self.settings_window is not None:
+            self.settings_window.shelves.tell(sentence + ".")
+        await self._say("shelf", sentence, "")
+
+    async def _notice(self, notice: Notice) -> None:
+        buttons: list[tuple[str, str, Action]] = [("default", tr("Open"), self.open_status)]
+        if self.engine.status().failed:
+            buttons = [("default", tr("Open"), self.open_review), ("review", tr("Review"), self.open_review)]
+        body = " ".join(part for part in (notice.message, notice.action) if part)
+        await self.notifier.show(notice.key, notice.title, body, buttons)
+
+    async def _say(self, key: str, title: str, body: str) -> None:
+        """An outcome a person waits for: in the window if one is open, else as a notification."""
+        sentence = f"{title}. {body}" if body else title
+        self.status_window.tell(sentence)
+        if not any(window.isVisible() for window in self._windows()):
+            self.notifier.withdraw(key)
+            await self.notifier.show(key, title, body, [("default", tr("Open"), self.open_status)])
+
+    def _windows(self) -> list[QWidget]:
+        return [one for one in (self.status_window, self.settings_window, self.review_window) if one is not None]
+
+    def _on_fault(self, name: str, error: BaseException) -> None:
+        self.status_window.tell(
+            tr("A fault in the program stopped “{name}”. Details: {path}", name=name, path=self._home.log_file)
+        )
+
+    def _no_tray(self) -> None:
+        self.open_status()
+        title = tr("This desktop shows no tray icons")
+        body = tr(
+            "On GNOME the extension AppIndicator brings them. Without it, start the program again to get this window."
+        )
+        self.status_window.tell(f"{title}. {body}")
+        if self._engine is not None:
+            self._act("no tray", self.notifier.show("no-tray", title, body, []))
+
+    def _show_status(self) -> None:
+        status, now = self.engine.status(), time.time()
+        self.menu.show_status(status, now)
+        self.tray.show_status(status, now)
+        self.status_window.show_status(status, now)
+        current = {problem.key for problem in status.problems}
+        for key in self.notifier.keys - current:
+            self.notifier.withdraw(key)
+
+    async def _keep_lists(self) -> None:
+        """Menus and windows with lists follow the engine, a little behind."""
+        while True:
+            await self._lists_changed.wait()
+            self._lists_changed.clear()
+            try:
+                await self._show_lists()
+            except CompanionError as error:
+                self.status_window.tell(f"{error.title}. {_sentence(error)}")
+            except Exception:
+                log.exception("lists were not refreshed")
+            await asyncio.sleep(LISTS_PAUSE)
+
+    async def _show_lists(self) -> None:
+        shelves = await self.engine.shelves()
+        self.menu.show_shelves(shelves)
+        if self.settings_window is not None:
+            self.settings_window.shelves.show_shelves(shelves)
+        self.menu.show_sessions(await self.engine.sessions())
+        if self.review_window is not None:
+            self.review_window.show_tasks(await self.engine.failed_tasks())
+
+    def _settings_changed(self, keys: tuple[str, ...]) -> None:
+        if "ui.language" in keys:
+            self._change_language()
+        elif self.settings_window is not None:
+            self.settings_window.refresh()
+
+    def _speak(self) -> None:
+        i18n.use(str(self.engine.settings.get("ui.language")))
+        self.menu.deleteLater()
+        self.menu = self._make_menu()
+        self.tray.set_menu(self.menu)
+        self.status_window.deleteLater()
+        self.status_window = self._make_status_window()
+
+    def _change_language(self) -> None:
+        """Build everything anew in the other language; what was open is open again."""
+        status_open = self.status_window.isVisible()
+        settings_open = self.settings_window is not None and self.settings_window.isVisible()
+        review_open = self.review_window is not None and self.review_window.isVisible()
+        for window in (self.settings_window, self.review_window):
+            if window is not None:
+                window.deleteLater()
+        self.settings_window = self.review_window = None
+        self._speak()
+        self._show_status()
+        self._lists_changed.set()
+        if status_open:
+            self.open_status()
+        if review_open:
+            self.open_review()
+        if settings_open:
+            self.open_settings()
+
+
+def summarise_sentence(result: SummariseResult) -> str:
+    """What *Summarise now* did (engine.md 11.1)."""
+    if result.queued:
+        return tr("The summary is being made")
+    reasons = {
+        "empty": tr("Everything in this conversation is summarised already"),
+        "busy": tr("This conversation is being summarised already"),
+        "disabled": tr("Summaries are switched off in Settings"),
+        "unavailable": tr("No summary can be made now: the shelf does not answer"),
+        "unknown-session": tr("This conversation is not known any more"),
+    }
+    return reasons.get(result.reason, result.reason)
+
+
+def _raise(window: QWidget) -> None:
+    window.setWindowState(window.windowState() & ~Qt.WindowState.WindowMinimized)
+    window.show()
+    window.raise_()
+    window.activateWindow()

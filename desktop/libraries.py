@@ -1,0 +1,49 @@
+"""System libraries Qt needs on Linux; without them it aborts, so they are looked for before it starts."""
+
+import ctypes
+import os
+import sys
+from collections.abc import Callable, Mapping
+
+# Library and the Debian package that brings it (platform.md 1).
+ALWAYS = (
+    ("libglib-2.0.so.0", "libglib2.0-0"),
+    ("libEGL.so.1", "libegl1"),
+    ("libGL.so.1", "libgl1"),
+    ("libxkbcommon.so.0", "libxkbcommon0"),
+    ("libdbus-1.so.3", "libdbus-1-3"),
+    ("libfontconfig.so.1", "libfontconfig1"),
+    ("libgssapi_krb5.so.2", "libgssapi-krb5-2"),
+)
+ON_X11 = (
+    ("libxcb-cursor.so.0", "libxcb-cursor0"),
+    ("libxcb-icccm.so.4", "libxcb-icccm4"),
+    ("libxcb-keysyms.so.1", "libxcb-keysyms1"),
+    ("libxcb-shape.so.0", "libxcb-shape0"),
+    ("libxkbcommon-x11.so.0", "libxkbcommon-x11-0"),
+)
+
+
+def missing_sentence(
+    environ: Mapping[str, str] = os.environ,
+    platform: str = sys.platform,
+    load: Callable[[str], object] = ctypes.CDLL,
+) -> str:
+    """Why no window can open and what to install; empty when all is there."""
+    if platform != "linux":
+        return ""
+    chosen = environ.get("QT_QPA_PLATFORM", "")
+    screen = bool(environ.get("DISPLAY") or environ.get("WAYLAND_DISPLAY"))
+    if not chosen and not screen:
+        return "No screen was found. Start it in a desktop session, or use: hypatia-companion run"
+    wayland = chosen.startswith("wayland") or (not chosen and "WAYLAND_DISPLAY" in environ)
+    wanted = ALWAYS + (() if wayland or chosen in ("offscreen", "minimal") else ON_X11)
+    packages = []
+    for library, package in wanted:
+        try:
+            load(library)
+        except OSError:
+            packages.append(package)
+    if not packages:
+        return ""
+    return "Libraries for windows are missing. On Debian or Ubuntu: sudo apt install " + " ".join(packages)

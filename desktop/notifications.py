@@ -1,0 +1,149 @@
+"""What a person needs to know, through the desktop's own service, else the tray bubble, else the status line."""
+
+import asyncio
+import html
+import logging
+import sys
+from collections.abc import Callable
+from typing import Any
+
+from desktop.autostart import APP_ID, NAME
+from engine.supervisor import Supervisor
+
+log = logging.getLogger(__name__)
+
+SERVICE, PATH = "org.freedesktop.Notifications", "/org/freedesktop/Notifications"
+SHOWN_MS = 10_000
+ANSWER_LIMIT = 5.0  # seconds the service may take
+BROKEN = (
+    OSError,
+    EOFError,
+    KeyError,
+    ValueError,
+    RuntimeError,
+    TimeoutError,
+)  # what jeepney raises without a usable bus
+
+type Action = Callable[[], None]
+
+
+class DesktopService:
+    """The notification service of the session bus, with buttons; `run` keeps the connection while the program runs.
+
+    QtDBus cannot send the unsigned id, and Qt's own bubble loses urgency (platform.md 4): hence jeepney.
+    """
+
+    def __init__(self) -> None:
+        self._router: Any = None
+        self._markup = False
+        self._settled = asyncio.Event()
+        self._shown: dict[int, dict[str, Action]] = {}
+
+    async def run(self) -> None:
+        """Connect and hand pressed buttons to their actions until cancelled; without a service it ends at once."""
+        try:
+            if sys.platform == "linux":
+                await self._listen()
+        finally:
+            self._router = None
+            self._settled.set()
+
+    async def _listen(self) -> None:
+        from jeepney import DBusAddress, DBusErrorResponse, MatchRule, message_bus, new_method_call
+        from jeepney.io.asyncio import Proxy, open_dbus_router
+        from jeepney.io.common import RouterClosed
+        from jeepney.wrappers import unwrap_msg
+
+        try:
+            async with open_dbus_router(bus="SESSION") as router:
+                rule = MatchRule(type="signal", interface=SERVICE, path=PATH)
+                await Proxy(message_bus, router).AddMatch(rule)
+                ask = new_method_call(DBusAddress(PATH, SERVICE, SERVICE), "GetCapabilities")
+                async with asyncio.timeout(ANSWER_LIMIT):
+                    self._markup = "body-markup" in unwrap_msg(await router.send_and_get_reply(ask))[0]
+                with router.filter(rule, bufsize=50) as signals:
+                    self._router = router
+                    self._settled.set()
+                    while True:
+                        self._on_signal(await signals.get())
+        except (*BROKEN, RouterClosed, DBusErrorResponse) as error:
+            log.info("no notification service: %s", type(error).__name__)
+
+    async def show(self, title: str, body: str, buttons: list[tuple[str, str, Action]]) -> bool:
+        """Show one notification; False if nobody can. Buttons: (id, label, action), `default` a click on the text."""
+        await self._settled.wait()
+        if self._router is None:
+            return False
+        from jeepney import DBusAddress, MessageType, new_method_call
+        from jeepney.io.common import RouterClosed
+
+        labels = [text for id_, label, _ in buttons for text in (id_, label)]
+        hints = {"urgency": ("y", 1), "desktop-entry": ("s", APP_ID)}
+        if self._markup:
+            body = html.escape(body, quote=False)
+        call = new_method_call(
+            DBusAddress(PATH, SERVICE, SERVICE),
+            "Notify",
+            "susssasa{sv}i",
+            (NAME, 0, "", title, body, labels, hints, SHOWN_MS),
+        )
+        try:
+            async with asyncio.timeout(ANSWER_LIMIT):
+                reply = await self._router.send_and_get_reply(call)
+        except (*BROKEN, RouterClosed):
+            return False
+        if reply.header.message_type is not MessageType.method_return:
+            return False
+        self._shown[reply.body[0]] = {id_: action for id_, _, action in buttons}
+        return True
+
+    def _on_signal(self, message: Any) -> None:
+        from jeepney import HeaderFields
+
+        name = message.header.fields.get(HeaderFields.member)
+        if name == "ActionInvoked":
+            id_, key = message.body
+            if action := self._shown.get(id_, {}).get(key):
+                action()
+        elif name == "NotificationClosed":
+            self._shown.pop(message.body[0], None)
+
+
+class Notifier:
+    """Shows each key once until it is withdrawn, on the best channel there is."""
+
+    def __init__(
+        self,
+        supervisor: Supervisor,
+        *,
+        enabled: Callable[[], bool],
+        bubble: Callable[[str, str], bool],
+        status_line: Callable[[str], None],
+    ) -> None:
+        self._service = DesktopService()
+        self._enabled = enabled
+        self._bubble = bubble
+        self._status_line = status_line
+        self._keys: set[str] = set()
+        supervisor.start(self._service.run(), "notification service", "desktop")
+
+    async def show(self, key: str, title: str, body: str, buttons: list[tuple[str, str, Action]]) -> str:
+        """Returns the channel that took it: `service`, `bubble`, `line`, or "" when it was shown before."""
+        if key in self._keys:
+            return ""
+        self._keys.add(key)
+        self._status_line(f"{title}: {body}" if body else title)
+        if not self._enabled():
+            return "line"
+        if await self._service.show(title, body, buttons):
+            return "service"
+        return "bubble" if self._bubble(title, body) else "line"
+
+    def withdraw(self, key: str) -> None:
+        """What it told is over: the next time it is news again."""
+        self._keys.discard(key)
+
+    @property
+    def keys(self) -> frozenset[str]:
+        """What has been told and not withdrawn."""
+        return frozenset(self._keys)

@@ -1,0 +1,1 @@
+"""The windows: plain values in, signals out."""

@@ -1,0 +1,114 @@
+"""Sentences made from the engine's plain values."""
+
+from datetime import datetime, timedelta
+
+from desktop.i18n import number, tr, trn
+from engine.views import FailedTask, Found, SessionRow, State, Status
+
+MINUTE, HOUR, DAY = 60, 3600, 86_400
+
+
+def size(count: int) -> str:
+    """Bytes as a person reads them, in powers of ten: `340 MB`."""
+    value = float(count)
+    units = iter(("B", "kB", "MB", "GB"))
+    unit = next(units)
+    while value >= 1000 and (larger := next(units, "")):
+        value, unit = value / 1000, larger
+    return f"{value:.0f} {unit}" if value >= 10 or unit == "B" else f"{value:.1f} {unit}"
+
+
+def moment(when: float) -> str:
+    """The full local date and time of epoch seconds."""
+    return f"{datetime.fromtimestamp(when):%Y-%m-%d %H:%M}"
+
+
+def ago(when: float, now: float) -> str:
+    """Relative within a day, else the date (look.md). Both in epoch seconds."""
+    passed = now - when
+    if passed < MINUTE:
+        return tr("just now")
+    if passed < HOUR:
+        return tr("{n} min ago", n=int(passed // MINUTE))
+    if passed < DAY:
+        return tr("{n} h ago", n=int(passed // HOUR))
+    return moment(when)
+
+
+def tomorrow(now: float) -> float:
+    """Six in the morning of the next day, local time: when a pause `until tomorrow` ends."""
+    day = datetime.fromtimestamp(now) + timedelta(days=1)
+    return day.replace(hour=6, minute=0, second=0, microsecond=0).timestamp()
+
+
+def state_line(status: Status, now: float) -> str:
+    """One line on what is going on."""
+    if not status.answered:
+        return tr("Not recording yet: one question is open")
+    if status.state is State.PAUSED:
+        if status.paused_until:
+            clock = moment(status.paused_until)
+            same_day = clock[:10] == moment(now)[:10]
+            return tr("Paused until {time}", time=clock[11:] if same_day else clock)
+        return tr("Paused until you resume")
+    if status.state is State.ATTENTION and status.failed:
+        return trn("{n} failed task waits for you", "{n} failed tasks wait for you", status.failed)
+    if status.state in (State.ATTENTION, State.DEGRADED):
+        if status.problems:
+            return tr("Needs attention: {what}", what=status.problems[0].title)
+        return tr("Needs attention")
+    if status.state is State.WORKING:
+        if status.pending:
+            return trn("Working: {n} task left", "Working: {n} tasks left", status.pending)
+        return tr("Working")
+    return tr("Up to date")
+
+
+def tooltip(status: Status, now: float) -> str:
+    """Shelf, logged today, spend today, waiting for you (architecture.md 7)."""
+    lines = ["Hypatia Companion", state_line(status, now)]
+    if status.shelf:
+        lines.append(tr("Shelf: {name}", name=status.shelf))
+    lines.append(trn("{n} message recorded today", "{n} messages recorded today", status.logged_today))
+    lines.append(trn("{n} model token used today", "{n} model tokens used today", status.tokens_today))
+    lines.append(tr("Waiting for you: {n}", n=number(waiting(status))))
+    return "\n".join(lines)
+
+
+def waiting(status: Status) -> int:
+    """How many things wait for a person: failed tasks, and the first question while it is open."""
+    return status.failed + (not status.answered)
+
+
+def server_name(server: str) -> str:
+    """What holds the shelf, in a person's words."""
+    return tr("built-in shelf") if "hypatia-companion" in server or server in ("", "builtin", "built-in") else server
+
+
+def session_title(row: SessionRow) -> str:
+    """A conversation in a menu: its title, shortened, and its project."""
+    title = row.title or row.session_id[:8]
+    if len(title) > 44:
+        title = title[:43] + "…"
+    return f"{title} · {row.project}" if row.project else title
+
+
+def task_title(task: FailedTask) -> str:
+    """What a failed task was to make."""
+    name = task.conversation or task.session_id[:8]
+    match task.kind:
+        case "log-message":
+            return tr("Recording of “{name}”", name=name)
+        case "session-node":
+            return tr("Shelf entry of “{name}”", name=name)
+        case "consolidate":
+            return tr("Summary of “{name}”", name=name)
+        case "cascade":
+            return tr("Archive of “{name}”", name=name)
+    return tr("Work on “{name}”", name=name)
+
+
+def found_line(found: Found) -> str:
+    """What the first start found in one place."""
+    text = trn("{n} conversation, {size}", "{n} conversations, {size}", found.sessions, size=size(found.bytes))
+    return tr("{source}: {what} in {folder}", source=found.source, what=text, folder=found.folder)
