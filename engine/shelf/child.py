@@ -135,7 +135,7 @@ class Child:
         if os.name == "nt":
             self._transport.kill()
             return
-        with contextlib.suppress(ProcessLookupError):
+        with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(self.pid, signal.Signals[f"SIG{name}"])
 
     async def _read_stderr(self, stream: asyncio.StreamReader) -> None:

@@ -24,13 +24,13 @@ class ShelfError(Environment):
 
 
 class ShelfNotConnected(UserFixable):
-    """The server does not know the shelf, even after a restart."""
+    """The server does not know the shelf or cannot open it, even after a restart."""
 
-    def __init__(self, shelf: str) -> None:
+    def __init__(self, shelf: str, reason: str = "") -> None:
         super().__init__(
             "The shelf is not connected",
-            f"The server does not have a shelf named “{shelf}”, or cannot open its folder.",
-            "Connect the folder again under Settings, Shelves, or choose another shelf.",
+            f"“{shelf}”: {reason.rstrip('.') or 'the server does not know it, or cannot open its folder'}.",
+            "Bring its folder back or connect it again under Settings, Shelves, or choose another shelf.",
         )
         self.shelf = shelf
 

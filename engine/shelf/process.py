@@ -10,6 +10,7 @@ from typing import Any
 
 from engine.errors import CompanionError
 from engine.jsonrpc import ConnectionLost, RpcError
+from engine.policy.redact import one_line
 from engine.shelf.child import GROUP, Child
 from engine.shelf.command import ServerCommand, find_server
 from engine.shelf.errors import McpUnavailable, ShelfError, ShelfNotConnected, ToolError
@@ -30,15 +31,19 @@ log = logging.getLogger(__name__)
 PROTOCOL = "2025-06-18"
 REQUIRED = frozenset({"knowledge_get", "knowledge_create", "statement_create", "search", "similar", "query"})
 DEFAULT_SHELF = "default"
-_NOT_CONNECTED = re.compile(r"^shelf error: .*is not connected", re.DOTALL)
-_SQLITE = re.compile(r"^(storage error: )?SQLite error: ")
+_NOT_CONNECTED = re.compile(r"shelf error: .*?is not connected(?:: (?P<why>.*))?", re.DOTALL)
+_SQLITE = re.compile(r"(storage error: )?SQLite error: ")
 _NO_MCP = "unrecognized subcommand"
-# What SQLite says when the disk, not the request, is at fault: said in our words, and what to do.
+# What SQLite says when the disk or the file, not the request, is at fault: in our words, and what to do.
 _STORAGE = (
     ("database or disk is full", "The disk is full.", "Free some space; nothing is lost meanwhile."),
     ("database is locked", "Another program is writing to the shelf.", "It is tried again by itself."),
-    ("readonly database", "The shelf's folder may not be written.", "Give yourself write permission on the folder."),
     ("disk I/O error", "The disk reported an error.", "Check the disk that holds the shelf."),
+)
+_UNUSABLE = (
+    ("readonly database", "its folder may not be written"),
+    ("disk image is malformed", "its file hypatia.sqlite is damaged"),
+    ("is not a database", "its file hypatia.sqlite is damaged"),
 )
 
 
@@ -161,6 +166,8 @@ class ShelfClient:
             self._supervisor.start(self.restart(), "shelf idle close", GROUP)
 
     async def _call(self, tool: str, arguments: dict[str, Any]) -> dict[str, Any]:
+        shelf = str(arguments.get("shelf", DEFAULT_SHELF))
+        why = ""
         for _ in range(2):
             child = await self._started()
             if "no_embed" not in self.features:
@@ -172,10 +179,11 @@ class ShelfClient:
             text = _text(result)
             if not _field(result, "isError"):
                 return _structured(result, text)
-            if not _NOT_CONNECTED.search(text):
-                raise _storage(text) or ToolError(text)
+            if not (away := _NOT_CONNECTED.match(text)):
+                raise _storage(text, shelf) or ToolError(text)
+            why = away["why"] or ""
             await self._end_child()
-        raise ShelfNotConnected(str(arguments.get("shelf", DEFAULT_SHELF)))
+        raise _storage(why, shelf) or ShelfNotConnected(shelf, one_line(why))
 
     async def _request(self, method: str, params: dict[str, Any]) -> Any:
         return await self._ask(await self._started(), method, params)
@@ -317,13 +325,14 @@ def _structured(result: Any, text: str) -> dict[str, Any]:
     return value
 
 
-def _storage(message: str) -> ShelfError | None:
-    """The disk's errors, which say nothing about the request."""
-    if _SQLITE.match(message):
-        for sign, said, action in _STORAGE:
-            if sign in message:
-                return ShelfError("storage", said, action)
-    return None
+def _storage(message: str, shelf: str) -> CompanionError | None:
+    """What SQLite says about the disk or the file, which is not the request's fault."""
+    if not _SQLITE.match(message):
+        return None
+    for sign, said, action in _STORAGE:
+        if sign in message:
+            return ShelfError("storage", said, action)
+    return next((ShelfNotConnected(shelf, said) for sign, said in _UNUSABLE if sign in message), None)
 
 
 def _schemas(listing: Any) -> dict[str, frozenset[str]]:
