@@ -33,10 +33,8 @@ class TaskError(Exception):
         permanent: bool = False,
         retry_after: float | None = None,
         action: str = "",
-        route: str = "",
     ) -> None:
         super().__init__(message)
         self.permanent = permanent
         self.retry_after = retry_after
         self.action = action
-        self.route = route

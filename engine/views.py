@@ -70,6 +70,7 @@ class FailedTask:
     error: str
     action: str
     failed_at: int
+    status: str = "failed"
 
 
 @dataclass(frozen=True, slots=True)

@@ -83,7 +83,7 @@ class CallLog:
     async def settle(
         self,
         seq: int,
-        outcome: Outcome,
+        outcome: str,
         ms: float,
         input_tokens: float | None = None,
         output_tokens: float | None = None,

@@ -1,6 +1,5 @@
 """Log files, the messages they hold and the turns they end, without any text of a conversation but its title."""
 
-import json
 import sqlite3
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -164,30 +163,55 @@ class Logs:
         sql = "SELECT * FROM message WHERE session_id = ? ORDER BY ordinal"
         return [_message(r) for r in await self._ledger.read(sql, (session_id,))]
 
-    async def tokens(self, session_id: str, version: int, from_seq: int, to_seq: int, cutoff: int) -> int:
-        """Estimated tokens of the visible messages at home in this range (engine.md 2.5)."""
-        sql = (
-            "SELECT coalesce(sum(tokens), 0) FROM message WHERE session_id = ? AND version = ?"
-            " AND seq >= ? AND seq < ? AND time >= ? AND withdrawn = 0"
-        )
-        rows = await self._ledger.read(sql, (session_id, version, from_seq, to_seq, cutoff))
-        return int(rows[0][0])
-
     async def last_turn(self, session_id: str, version: int, at_most: int) -> TurnMark | None:
         """The last finished turn that ends at or before this position; also where to start reading from."""
         sql = "SELECT * FROM mark WHERE session_id = ? AND version = ? AND seq <= ? ORDER BY seq DESC LIMIT 1"
         rows = await self._ledger.read(sql, (session_id, version, at_most))
         return TurnMark(**{name: rows[0][name] for name in _MARK_COLUMNS}) if rows else None
 
+    async def turns(self, session_id: str, version: int, after: int, at_most: int) -> list[TurnMark]:
+        """Finished turns that end in (after, at_most], in order."""
+        sql = "SELECT * FROM mark WHERE session_id = ? AND version = ? AND seq > ? AND seq <= ? ORDER BY seq"
+        rows = await self._ledger.read(sql, (session_id, version, after, at_most))
+        return [TurnMark(**{name: row[name] for name in _MARK_COLUMNS}) for row in rows]
+
     async def choice(self, shelf: str) -> int | None:
         """From when conversations may be recorded on a shelf (epoch ms, 0 = all), or null while unanswered."""
         rows = await self._ledger.read("SELECT cutoff FROM shelf_choice WHERE shelf = ?", (shelf,))
         return int(rows[0][0]) if rows else None
 
-    async def choose(self, shelf: str, cutoff: int, now: int) -> None:
-        """Store the person's answer for a shelf."""
+    async def widen(self, shelf: str, cutoff: int, now: int) -> bool:
+        """Store an answer that reaches further back (or the first one); whatever it adds is logged from the start."""
+        current = await self.choice(shelf)
+        if current is not None and current <= cutoff:
+            return False
         async with self._ledger.write() as db:
             await db.execute("INSERT OR REPLACE INTO shelf_choice VALUES (?, ?, ?)", (shelf, cutoff, now))
+            await db.execute("UPDATE watermark SET logged_seq = 0 WHERE shelf = ?", (shelf,))
+        return True
+
+    async def widen_first(self, shelf: str, now: int) -> None:
+        """A shelf used for the first time records from now on."""
+        if await self.choice(shelf) is None:
+            await self.widen(shelf, now, now)
+
+    async def count_sessions(self) -> int:
+        """Conversations that were read."""
+        rows = await self._ledger.read("SELECT count(DISTINCT session_id) FROM log_file WHERE subagent = 0")
+        return int(rows[0][0])
+
+    async def state(self, key: str) -> str | None:
+        """A small fact that outlives a run."""
+        rows = await self._ledger.read("SELECT value FROM state WHERE key = ?", (key,))
+        return str(rows[0][0]) if rows else None
+
+    async def set_state(self, key: str, value: str | None) -> None:
+        """Store a fact, or forget it."""
+        async with self._ledger.write() as db:
+            if value is None:
+                await db.execute("DELETE FROM state WHERE key = ?", (key,))
+            else:
+                await db.execute("INSERT OR REPLACE INTO state VALUES (?, ?)", (key, value))
 
     async def overview(self, limit: int) -> list[sqlite3.Row]:
         """Conversations with their counts, newest first: id, title, project, last_time, messages, status, reason."""
@@ -198,8 +222,3 @@ class Logs:
             GROUP BY f.session_id ORDER BY last_time DESC LIMIT ?
         """
         return await self._ledger.read(sql, (limit,))
-
-
-def to_json(value: Any) -> str:
-    """Compact JSON for a column."""
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))

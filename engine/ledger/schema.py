@@ -9,8 +9,8 @@ MIGRATIONS: tuple[str, ...] = (
         header TEXT, cursor TEXT, cut INTEGER, next_seq INTEGER NOT NULL DEFAULT 0,
         status TEXT NOT NULL, reason TEXT NOT NULL DEFAULT '',
         title TEXT NOT NULL DEFAULT '', cwd TEXT, project TEXT NOT NULL DEFAULT '', subagent INTEGER NOT NULL DEFAULT 0,
-        created_at INTEGER NOT NULL DEFAULT 0, last_time INTEGER NOT NULL DEFAULT 0, turn_open INTEGER NOT NULL DEFAULT 0,
-        node_seq INTEGER, node_time INTEGER
+        created_at INTEGER NOT NULL DEFAULT 0, last_time INTEGER NOT NULL DEFAULT 0,
+        turn_open INTEGER NOT NULL DEFAULT 0, node_seq INTEGER, node_time INTEGER
     ) STRICT;
     CREATE INDEX log_file_session ON log_file (session_id, version);
 
@@ -72,6 +72,9 @@ MIGRATIONS: tuple[str, ...] = (
         input_tokens INTEGER NOT NULL DEFAULT 0, output_tokens INTEGER NOT NULL DEFAULT 0,
         reasoning_tokens INTEGER NOT NULL DEFAULT 0, detail TEXT NOT NULL DEFAULT ''
     ) STRICT;
+
+    -- Small facts that outlive a run, such as an ongoing pause.
+    CREATE TABLE state (key TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT;
 
     CREATE TABLE setting_change (at INTEGER NOT NULL, key TEXT NOT NULL, old TEXT, new TEXT) STRICT;
 

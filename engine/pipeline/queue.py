@@ -145,6 +145,11 @@ class Queue:
         """The records, oldest first."""
         return await self._records.all(status)
 
+    async def task(self, kind: str, session_id: str, version: int) -> Task | None:
+        """One record, if there is one."""
+        key = TaskKey(kind, session_id, version)
+        return next((task for task in await self._records.all(kind=kind) if task.key == key), None)
+
     async def counts(self) -> dict[Status, int]:
         """How many records there are in each status."""
         return await self._records.counts()

@@ -1,0 +1,746 @@
+"""Engine: builds, starts, stops and owns every part; the one facade the desktop and the command line talk to."""
+
+import asyncio
+import logging
+import os
+import re
+import sqlite3
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from engine import control, instance
+from engine.collector.collector import Collector, Rules, Sweep
+from engine.collector.project import Projects
+from engine.collector.spans import Caps
+from engine.collector.triggers import Thresholds
+from engine.errors import CompanionError, Environment, UserFixable
+from engine.events import (
+    Event,
+    EventBus,
+    MessagesLogged,
+    Notice,
+    SettingsChanged,
+    ShelfSwitched,
+    ShowRequested,
+    StatusChanged,
+    TaskFailed,
+    TaskSettled,
+)
+from engine.ledger.calls import CallLog, CallTotals
+from engine.ledger.database import Ledger
+from engine.ledger.history import History
+from engine.ledger.logs import Logs
+from engine.ledger.progress import Progress
+from engine.ledger.replies import Replies
+from engine.models.client import ChatClient
+from engine.models.providers import PROVIDERS, Provider, key_variables
+from engine.models.routes import Route, sanitise
+from engine.paths import Home
+from engine.pipeline.cascade import cascade
+from engine.pipeline.consolidate import consolidate
+from engine.pipeline.context import Context, Options
+from engine.pipeline.log_message import log_message
+from engine.pipeline.queue import Queue, QueueConfig, Task
+from engine.pipeline.session_node import session_node
+from engine.settings.secrets import Keys, Where
+from engine.settings.store import Settings
+from engine.shelf.errors import ShelfNotConnected
+from engine.shelf.process import ShelfClient, find_server
+from engine.shelf.shelves import connect, disconnect, list_shelves
+from engine.shelf.writer import Writer
+from engine.sources.dsh.discovery import discover, dsh_home
+from engine.sources.watch import watch
+from engine.supervisor import Supervisor
+from engine.views import FailedTask, Found, Problem, SessionRow, ShelfRow, State, Status, SummariseResult
+
+log = logging.getLogger(__name__)
+
+_TICK = 60.0
+_REFRESH_DELAY = 0.2
+_PAUSE = "paused_until"
+
+
+@dataclass(slots=True)
+class Work:
+    """What belongs to the active shelf."""
+
+    shelf: str
+    queue: Queue
+    writer: Writer
+    context: Context
+
+
+class Engine:
+    """The whole engine. `open`, then `start` (follows the logs and works) and always `stop`."""
+
+    def __init__(self, home: Home, owner: instance.Instance, settings: Settings, ledger: Ledger) -> None:
+        self.home = home
+        self.settings = settings
+        self.bus = EventBus()
+        self.has_window = False
+        self.following = False
+        self.swept = Sweep()
+        self.tasks_done = 0
+        self._owner = owner
+        self._ledger = ledger
+        self._supervisor = Supervisor(self._task_died)
+        self._logs = Logs(ledger)
+        self._progress = Progress(ledger)
+        self._history = History(ledger)
+        self._calls = CallLog(ledger)
+        self._keys = Keys(key_variables, home.config / "keys.toml")
+        self._chat = ChatClient(self._keys, self._calls, self._warn)
+        self._client = self._new_client()
+        self._collector = Collector(
+            ledger, self._logs, self._progress, Projects(), self._sessions_root(), self._rules, time.time, self._touch
+        )
+        self._work: Work | None = None
+        self._problems: dict[str, Problem] = {}
+        self._paused_until: float | None = None
+        self._reading = False
+        self._stop = asyncio.Event()
+        self._switching = asyncio.Lock()
+        self._refresh_due = False
+        self._status = Status(State.RESTING, False, settings.get("shelf"), "", 0, 0, 0, 0, 0, 0, None, ())
+        self.bus.subscribe(self._on_event)
+        settings.on_change(self._settings_changed)
+
+    # -- life ----------------------------------------------------------------------------------
+
+    @classmethod
+    async def open(cls, home: Home) -> "Engine":
+        """Take the lock and open settings and ledger; no work yet. Raises CompanionError, AlreadyRunning among them."""
+        try:
+            await asyncio.to_thread(home.create)
+        except OSError as error:
+            raise UserFixable(
+                "No place for the companion's files",
+                f"{home.data} cannot be made: {error.strerror}.",
+                "Make the folder writable, or set HYPATIA_COMPANION_HOME to another one.",
+            ) from error
+        owner = instance.acquire(home)
+        if owner is None:
+            raise AlreadyRunning
+        try:
+            settings = Settings(home.settings_file)
+            ledger = await Ledger.open(home.ledger_file)
+        except BaseException:
+            await owner.close()
+            raise
+        engine = cls(home, owner, settings, ledger)
+        try:
+            await engine._load()
+        except BaseException:
+            await engine.stop()
+            raise
+        return engine
+
+    async def _load(self) -> None:
+        if self._ledger.notice is not None:
+            self._problem("ledger", self._ledger.notice)
+        for problem in self.settings.problems:
+            self._problem(f"settings: {problem.message}", problem)
+        if (until := await self._logs.state(_PAUSE)) is not None:
+            self._paused_until = float(until)
+        await self.refresh()
+
+    async def start(self, *, follow: bool = True) -> None:
+        """Answer the control socket and, once the person has answered the first question, record and summarise."""
+        await self._owner.serve(lambda method, params: control.dispatch(self, method, params))
+        await self._open_shelf()
+        if follow:
+            self.following = True
+            self._supervisor.start(self._follow(), "follow the logs")
+            self._supervisor.start(self._tick(), "tick")
+
+    async def attach(self, *, run: bool) -> None:
+        """Open the shelf for a single command; with `run` false, queued work stays where it is."""
+        await self._open_shelf(hold=not run)
+
+    async def stop(self) -> None:
+        """End everything in stages, within five seconds; what is unfinished stays durable."""
+        self._stop.set()
+        self.following = False
+        if self._work is not None:
+            await self._work.queue.dispose(timeout=1.5)
+        await self._supervisor.cancel("main", timeout=1.0)
+        await self._client.close()
+        await self._chat.aclose()
+        await self._supervisor.cancel(timeout=0.5)
+        await self._ledger.close()
+        await self._owner.close()
+
+    def show(self) -> None:
+        """A second start asks for the window."""
+        self.bus.emit(ShowRequested())
+
+    # -- following ----------------------------------------------------------------------------------
+
+    async def _follow(self) -> None:
+        first = True
+        async for changed in watch(self._sessions_root(), self._stop):
+            if self._paused_until is not None:
+                continue
+            try:
+                if changed is None or not await self._read_changed(changed):
+                    await self.catch_up(everything=first and not self.settings.get("collector.toolLedger"))
+                first = False
+                self._solved("reading")
+            except CompanionError as error:
+                self._problem("reading", error)
+            except Exception:
+                log.exception("reading the logs failed; it is tried again")
+            self._touch()
+
+    async def catch_up(self, *, everything: bool) -> None:
+        """Read every log file that changed and queue what is not recorded yet; nothing before the first answer."""
+        work = self._work
+        if work is None:
+            return
+        self._reading = True
+        self._touch()
+        try:
+            self.swept = await self._collector.sweep(work.shelf, work.context.cutoff, work.queue, everything=everything)
+        finally:
+            self._reading = False
+        await work.queue.wake_deferred()
+
+    async def _read_changed(self, paths: set[Path]) -> bool:
+        work = self._work
+        if work is None:
+            return True
+        return await self._collector.changed(paths, work.shelf, work.context.cutoff, work.queue)
+
+    async def _tick(self) -> None:
+        while True:
+            await asyncio.sleep(_TICK)
+            try:
+                if await asyncio.to_thread(self.settings.changed_on_disk):
+                    self.settings.reload()
+                if self._paused_until and self._paused_until <= time.time():
+                    await self.resume()
+                if self._work is not None and self._paused_until is None:
+                    await self._close_idle(self._work)
+            except CompanionError as error:
+                self._problem("tick", error)
+            except Exception:
+                log.exception("housekeeping failed; it is tried again")
+            self._touch()
+
+    async def _close_idle(self, work: Work) -> None:
+        """Summarise the rest of conversations that have ended, as far as silence can tell (engine.md 15.4)."""
+        quiet = time.time() - 60 * self.settings.get("companion.idleCloseMinutes")
+        for file in await self._logs.files():
+            if file.session_id is None or file.version is None or file.turn_open or file.mtime_ns / 1e9 > quiet:
+                continue
+            await self._summarise(
+                work, file.session_id, file.version, self.settings.get("companion.idleCloseMinTokens")
+            )
+
+    async def drained(self) -> None:
+        """Wait until nothing is left to do now; failed and deferred tasks may remain."""
+        if self._work is not None:
+            await self._work.queue.drained()
+
+    # -- the shelf ----------------------------------------------------------------------------------
+
+    async def _open_shelf(self, *, hold: bool = False) -> None:
+        """Attach the queue to the shelf of the settings, once it is known what may be recorded there."""
+        shelf = self.settings.get("shelf")
+        cutoff = await self._logs.choice(shelf)
+        if cutoff is None or self._ledger.read_only or not self.settings.get("enabled"):
+            self._touch()
+            return
+        queue = Queue(self._ledger, shelf, self._supervisor, self.bus, config=self._queue_config)
+        writer = Writer(self._client, shelf)
+        context = Context(
+            shelf=shelf,
+            cutoff=cutoff,
+            ledger=self._ledger,
+            logs=self._logs,
+            progress=self._progress,
+            replies=Replies(self._ledger),
+            history=self._history,
+            writer=writer,
+            chat=self._chat,
+            queue=queue,
+            bus=self.bus,
+            options=self._options,
+            now=time.time,
+            call_shelf=self._client.call,
+            route_refused=self._route_refused,
+        )
+        self._work = Work(shelf, queue, writer, context)
+        if hold or self._paused_until is not None:
+            queue.pause()
+        for kind, run in _EXECUTORS.items():
+            await queue.register(kind, _bound(run, context))
+        self._touch()
+
+    async def _close_shelf(self) -> None:
+        work, self._work = self._work, None
+        if work is not None:
+            await work.queue.dispose(timeout=30.0)
+
+    async def answer(self, start: str, shelf: str = "") -> None:
+        """The person's answer: record from `now`, the last `7d`, or `all`, onto a shelf; later answers only add."""
+        cutoff = cutoff_of(start, time.time())
+        if shelf and shelf != self.settings.get("shelf"):
+            await self._must_exist(shelf)
+            self.settings.set("shelf", shelf)
+        shelf = self.settings.get("shelf")
+        async with self._switching:
+            await self._close_shelf()
+            await self._logs.widen(shelf, cutoff, int(time.time() * 1000))
+            await self._history.activity("answered", shelf, start)
+            await self._open_shelf()
+        await self._look_again()
+
+    async def shelves(self) -> list[ShelfRow]:
+        """The shelves the server knows."""
+        active = self.settings.get("shelf")
+        rows = await list_shelves(self._client)
+        return [ShelfRow(row.name, row.path, row.name == active, row.connected) for row in rows]
+
+    async def _must_exist(self, name: str) -> None:
+        if not any(row.name == name and row.connected for row in await self.shelves()):
+            raise ShelfNotConnected(name)
+
+    async def use_shelf(self, name: str) -> None:
+        """Let what runs on the old shelf finish, then work on another one. A new shelf records from now on."""
+        await self._must_exist(name)
+        async with self._switching:
+            if name == self.settings.get("shelf"):
+                return
+            await self._close_shelf()
+            answered = await self._logs.choice(self.settings.get("shelf")) is not None
+            self.settings.set("shelf", name)
+            if answered:
+                await self._logs.widen_first(name, int(time.time() * 1000))
+            await self._history.activity("shelf", name)
+            await self._open_shelf()
+        self.bus.emit(ShelfSwitched(name, self._client.server_name))
+        await self._look_again()
+
+    async def connect_shelf(self, path: Path, name: str = "") -> ShelfRow:
+        """Register a folder as a shelf."""
+        row = await connect(self._client, path, name)
+        if self._work is not None:
+            await self._work.queue.wake_deferred()
+        return ShelfRow(row.name, row.path, row.name == self.settings.get("shelf"), row.connected)
+
+    async def disconnect_shelf(self, name: str) -> None:
+        """Take a shelf out of the list; its files stay."""
+        if name == self.settings.get("shelf"):
+            raise UserFixable("This shelf is in use", f"Conversations are recorded on “{name}”.", "Use another first.")
+        await disconnect(self._client, name)
+
+    async def _look_again(self) -> None:
+        if self.following and self._paused_until is None:
+            self._supervisor.start(self._sweep_quietly(), "look again")
+        self._touch()
+
+    async def _sweep_quietly(self) -> None:
+        try:
+            await self.catch_up(everything=False)
+        except CompanionError as error:
+            self._problem("reading", error)
+        self._touch()
+
+    # -- what people do ----------------------------------------------------------------------------------
+
+    async def pause(self, until: float | None) -> None:
+        """Start nothing new until an instant (epoch seconds), or until resumed."""
+        self._paused_until = until or 0.0
+        await self._logs.set_state(_PAUSE, str(self._paused_until))
+        if self._work is not None:
+            self._work.queue.pause()
+        self._touch()
+
+    async def resume(self) -> None:
+        """Go on, and catch up with what was said meanwhile."""
+        self._paused_until = None
+        await self._logs.set_state(_PAUSE, None)
+        if self._work is not None:
+            self._work.queue.resume()
+        await self._look_again()
+
+    async def found(self) -> list[Found]:
+        """What there is to record, without reading any of it."""
+        root = self._sessions_root()
+        return await asyncio.to_thread(_found, root)
+
+    async def sessions(self, limit: int = 20) -> list[SessionRow]:
+        """Conversations, newest first, with the words of ours that say how far they are."""
+        shelf = self.settings.get("shelf")
+        cutoff = await self._logs.choice(shelf)
+        rows = []
+        for row in await self._logs.overview(limit):
+            waiting = 0
+            for file in await self._logs.of_session(row["session_id"]):
+                mark = await self._progress.get(shelf, row["session_id"], file.version or 0)
+                waiting += sum(
+                    message.tokens
+                    for message in await self._logs.messages(
+                        row["session_id"], file.version or 0, mark.consolidated_seq, mark.logged_seq
+                    )
+                    if not message.withdrawn and message.time >= (cutoff or 0)
+                )
+            rows.append(
+                SessionRow(
+                    row["session_id"],
+                    row["title"] or row["session_id"],
+                    row["project"],
+                    row["last_time"],
+                    row["messages"],
+                    waiting,
+                    row["status"],
+                    row["reason"],
+                )
+            )
+        return rows
+
+    async def summarise(self, session_id: str) -> SummariseResult:
+        """Queue everything of a conversation that has no summary yet, whatever its size (engine.md 11.1)."""
+        work = self._work
+        if not self.settings.get("enabled") or not self.settings.get("consolidation.enabled"):
+            return SummariseResult(session_id, False, "disabled", 0, 0)
+        if work is None:
+            return SummariseResult(session_id, False, "unavailable", 0, 0)
+        files = await self._logs.of_session(session_id)
+        if not files:
+            return SummariseResult(session_id, False, "unknown-session", 0, 0)
+        result = SummariseResult(session_id, False, "empty", 0, 0)
+        for file in files:
+            outcome = await self._summarise(work, session_id, file.version or 0, 1)
+            if outcome.queued or result.reason == "empty":
+                result = outcome
+        return result
+
+    async def _summarise(self, work: Work, session_id: str, version: int, min_tokens: int) -> SummariseResult:
+        file = await self._logs.file(session_id, version)
+        if file is None or file.cut is None:
+            return SummariseResult(session_id, False, "empty", 0, 0)
+        mark = await self._progress.get(work.shelf, session_id, version)
+        start = await work.context.span_start(file, mark.consolidated_seq)
+        rows = await work.context.visible(session_id, version, start, mark.logged_seq)
+        if sum(row.tokens for row in rows) < min_tokens:
+            return SummariseResult(session_id, False, "empty", start, mark.logged_seq)
+        record = await work.queue.task("consolidate", session_id, version)
+        if record is not None and record.status in ("pending", "running") and record.to_seq >= mark.logged_seq:
+            return SummariseResult(session_id, False, "busy", record.from_seq, record.to_seq)
+        await work.queue.enqueue(
+            "consolidate", session_id, version, start, mark.logged_seq, file.project, immediate=True
+        )
+        return SummariseResult(session_id, True, "", start, mark.logged_seq)
+
+    async def tasks(self) -> list[FailedTask]:
+        """Every task that has failed or waits for something, as Review shows it."""
+        work = self._work
+        if work is None:
+            return []
+        titles = {file.session_id: file.title for file in await self._logs.files() if file.title}
+        return [
+            FailedTask(
+                task.id,
+                task.kind,
+                task.session_id,
+                titles.get(task.session_id, task.session_id),
+                task.project,
+                task.attempts,
+                task.route,
+                task.error or "",
+                task.action,
+                task.changed_at,
+                task.status,
+            )
+            for task in await work.queue.tasks()
+        ]
+
+    async def failed_tasks(self) -> list[FailedTask]:
+        """The tasks a person has to decide on."""
+        return [task for task in await self.tasks() if task.status == "failed"]
+
+    async def retry(self, task_id: str) -> bool:
+        """Run a failed task again from the first model on; false when it is gone."""
+        done = self._work is not None and await self._work.queue.retry(task_id)
+        self._touch()
+        return done
+
+    async def discard(self, task_id: str) -> bool:
+        """Give a task up; what it would have made is not made. False when it is gone."""
+        done = self._work is not None and await self._work.queue.discard(task_id)
+        self._touch()
+        return done
+
+    def providers(self) -> tuple[Provider, ...]:
+        """Where models can be asked, for choosing one."""
+        return PROVIDERS
+
+    async def set_key(self, provider: str, value: str, where: Where = "keyring") -> None:
+        """Store a provider's key in the keyring, for this session only, or in a private file."""
+        await self._keys.set(provider, value, where)
+        if self._work is not None:
+            await self._work.queue.wake_deferred()
+
+    async def test_route(self, index: int) -> str:
+        """Ask one configured model for a single word; one sentence about how that went."""
+        routes, _ = sanitise(self.settings.get("consolidation.models"))
+        return await self._chat.test(routes[index])
+
+    # -- what people see ----------------------------------------------------------------------------------
+
+    def status(self) -> Status:
+        """The last snapshot."""
+        return self._status
+
+    async def refresh(self) -> Status:
+        """Take a new snapshot; StatusChanged goes out when it differs."""
+        shelf = self.settings.get("shelf")
+        counts = await self.queue_counts()
+        today = time.strftime("%Y-%m-%d")
+        midnight = time.mktime(time.strptime(today, "%Y-%m-%d"))
+        totals = await self._calls.totals(int(midnight * 1000))
+        answered = await self._logs.choice(shelf) is not None
+        problems = tuple(self._problems.values())
+        pending = counts.get("pending", 0) + counts.get("running", 0)
+        failed = counts.get("failed", 0)
+        state = State.RESTING
+        if self._paused_until is not None:
+            state = State.PAUSED
+        elif failed or not answered:
+            state = State.ATTENTION
+        elif problems:
+            state = State.DEGRADED
+        elif counts.get("running", 0) or self._reading:
+            state = State.WORKING
+        status = Status(
+            state=state,
+            answered=answered,
+            shelf=shelf,
+            server=self._client.server_name,
+            logged_today=await self._history.logged_on(shelf, today),
+            tokens_today=totals.input_tokens + totals.output_tokens,
+            pending=pending,
+            deferred=counts.get("deferred", 0),
+            failed=failed,
+            sessions=await self._logs.count_sessions(),
+            paused_until=self._paused_until,
+            problems=problems,
+        )
+        if status != self._status:
+            self._status = status
+            self.bus.emit(StatusChanged())
+        return status
+
+    async def log_files(self) -> list[dict[str, Any]]:
+        """Every log file that is not simply fine, with its reason, and how many are."""
+        rows = []
+        for file in await self._logs.files():
+            if file.status != "ok":
+                rows.append(
+                    {"path": file.path, "session": file.session_id, "status": file.status, "reason": file.reason}
+                )
+        return rows
+
+    async def model_totals(self) -> CallTotals:
+        """Calls and tokens since the ledger began keeping them."""
+        return await self._calls.totals(0)
+
+    async def queue_counts(self) -> dict[str, int]:
+        """Tasks by status."""
+        return {str(k): n for k, n in (await self._work.queue.counts()).items()} if self._work is not None else {}
+
+    def written(self) -> tuple[dict[str, int], dict[str, int]]:
+        """Entries and edges this run made, and those that were already there, per kind."""
+        if self._work is None:
+            return {}, {}
+        return dict(self._work.writer.written), dict(self._work.writer.duplicate)
+
+    # -- inside ----------------------------------------------------------------------------------
+
+    def _touch(self) -> None:
+        """Take a new snapshot soon; many reasons at once make one."""
+        if self._refresh_due or self._stop.is_set():
+            return
+        self._refresh_due = True
+        asyncio.get_running_loop().call_later(_REFRESH_DELAY, self._start_refresh)
+
+    def _start_refresh(self) -> None:
+        self._refresh_due = False
+        if not self._stop.is_set():
+            self._supervisor.start(self._refresh_quietly(), "refresh")
+
+    async def _refresh_quietly(self) -> None:
+        try:
+            await self.refresh()
+        except (CompanionError, sqlite3.Error) as error:
+            log.warning("no new status: %s", error)
+
+    def _on_event(self, event: Event) -> None:
+        if isinstance(event, TaskFailed):
+            self.bus.emit(
+                Notice(
+                    "failed-tasks",
+                    "Something needs you",
+                    "A task failed and waits in Review.",
+                    "Open Review to retry or discard it.",
+                )
+            )
+        if isinstance(event, TaskSettled):
+            self.tasks_done += 1
+        if isinstance(event, MessagesLogged | TaskSettled | TaskFailed):
+            self._touch()
+
+    def _problem(self, key: str, error: CompanionError) -> None:
+        problem = Problem(key, error.title, error.message, error.action)
+        if self._problems.get(key) != problem:
+            self._problems[key] = problem
+            log.warning("%s: %s", error.title, error.message)
+            self.bus.emit(Notice(key, error.title, error.message, error.action))
+        self._touch()
+
+    def _solved(self, key: str) -> None:
+        if self._problems.pop(key, None) is not None:
+            self._touch()
+
+    def _task_died(self, name: str, error: BaseException) -> None:
+        self._problem(
+            f"task {name}",
+            Environment(
+                "A part of the companion stopped", f"“{name}” ended by {type(error).__name__}.", "Start it again."
+            ),
+        )
+
+    def _warn(self, key: str, sentence: str) -> None:
+        log.warning("%s", sentence)
+        self.bus.emit(Notice(key, "A model setting has no effect", sentence, "Look at Settings, Models."))
+
+    def _route_refused(self, route: Route, reason: str) -> None:
+        self.bus.emit(
+            Notice(
+                f"route {route}",
+                f"{route} refuses the key",
+                reason,
+                "Check the key of this model under Settings, Models.",
+            )
+        )
+
+    def _settings_changed(self, keys: tuple[str, ...], old: dict[str, Any], new: dict[str, Any]) -> None:
+        for key in [k for k in self._problems if k.startswith("settings")]:
+            del self._problems[key]
+        for problem in self.settings.problems:
+            self._problem(f"settings: {problem.message}", problem)
+        for key in keys:
+            self._supervisor.start(
+                self._history.setting_change(key, str(old.get(key)), str(new.get(key))), "note a setting"
+            )
+        if "binaries" in keys or "enabled" in keys or "sources.dshHome" in keys:
+            self._supervisor.start(self._rebuild(), "rebuild after a setting")
+        self.bus.emit(SettingsChanged(keys))
+        self._touch()
+
+    async def _rebuild(self) -> None:
+        async with self._switching:
+            await self._close_shelf()
+            await self._client.close()
+            self._client = self._new_client()
+            await self._open_shelf()
+        await self._look_again()
+
+    def _new_client(self) -> ShelfClient:
+        command = find_server(self.home, self.settings.get("binaries"))
+        return ShelfClient(command, self._supervisor, grace=1.0)
+
+    def _sessions_root(self) -> Path:
+        own = self.settings.get("sources.dshHome").strip()
+        return (Path(own).expanduser() if own else dsh_home(os.environ)) / "sessions"
+
+    def _rules(self) -> Rules:
+        return Rules(
+            enabled=self.settings.get("collector.enabled"),
+            subagents=self.settings.get("collector.subagents") == "log",
+            flush_window=self.settings.get("queue.flushWindowMs") / 1000,
+        )
+
+    def _queue_config(self) -> QueueConfig:
+        get = self.settings.get
+        return QueueConfig(
+            concurrency=get("queue.concurrency"),
+            max_attempts=get("queue.maxAttempts"),
+            retry_delay=get("queue.retryDelayMs") / 1000,
+            flush_window=get("queue.flushWindowMs") / 1000,
+        )
+
+    def _options(self) -> Options:
+        get = self.settings.get
+        routes, _ = sanitise(get("consolidation.models"))
+        return Options(
+            caps=Caps(get("collector.maxUserChars"), get("collector.maxAssistantChars"), get("collector.toolLedger")),
+            thresholds=Thresholds(get("consolidation.checkEveryTurns"), get("consolidation.minNewTokens")),
+            summarise=get("consolidation.enabled"),
+            max_input_tokens=get("consolidation.maxInputTokens"),
+            max_output_tokens=get("consolidation.maxOutputTokens"),
+            max_units=get("consolidation.maxWorkUnitsPerRun"),
+            timeout=get("consolidation.timeoutMs") / 1000,
+            archive=get("consolidation.cascade.enabled"),
+            archive_batch=get("consolidation.cascade.batchSize"),
+            archive_runs=get("consolidation.cascade.maxBatchesPerRun"),
+            routes=tuple(routes),
+        )
+
+
+class AlreadyRunning(UserFixable):
+    """Another engine of this home holds the lock."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "The companion is already running", "Only one copy can work on the same files.", "Use the one that runs."
+        )
+
+
+_EXECUTORS = {
+    "log-message": log_message,
+    "session-node": session_node,
+    "consolidate": consolidate,
+    "cascade": cascade,
+}
+
+
+def _bound(run: Callable[[Context, Task], Any], context: Context) -> Callable[[Task], Any]:
+    return lambda task: run(context, task)
+
+
+def cutoff_of(start: str, now: float) -> int:
+    """The instant (epoch ms) from which messages may be recorded: `now`, `all`, or a number of days such as `7d`."""
+    start = start.strip().lower()
+    if start == "now":
+        return int(now * 1000)
+    if start == "all":
+        return 0
+    if match := re.fullmatch(r"([1-9][0-9]{0,4})d", start):
+        return int((now - int(match.group(1)) * 86_400) * 1000)
+    raise UserFixable("This start is not understood", f"“{start}” is neither now, all nor a number of days.", "Use 7d.")
+
+
+def _found(root: Path) -> list[Found]:
+    discovery = discover(root)
+    if not discovery.logs:
+        return []
+    now = time.time()
+    newest: dict[str, float] = {}
+    for one in discovery.logs:
+        newest[one.session_id] = max(newest.get(one.session_id, 0), one.mtime_ns / 1e9)
+    return [
+        Found(
+            "DSH",
+            str(root.parent),
+            len(newest),
+            sum(one.size for one in discovery.logs),
+            sum(now - t < 7 * 86_400 for t in newest.values()),
+            sum(now - t < 30 * 86_400 for t in newest.values()),
+        )
+    ]

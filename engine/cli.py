@@ -1,0 +1,415 @@
+"""The same things without a screen. Exit codes: 0 done, 1 failed and said so, 2 wrong usage, 3 not reachable."""
+
+import argparse
+import asyncio
+import contextlib
+import json
+import logging
+import logging.handlers
+import signal
+import sys
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from engine import control
+from engine.app import AlreadyRunning, Engine, cutoff_of
+from engine.errors import CompanionError, UserFixable
+from engine.instance import NotReachable, ask_running
+from engine.jsonrpc import RpcError
+from engine.paths import Home
+from engine.settings.store import Settings
+from engine.supervisor import Supervisor
+
+DONE, FAILED, USAGE, UNREACHABLE = 0, 1, 2, 3
+
+type Call = Callable[[str, dict[str, Any]], Awaitable[Any]]
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command; the exit code."""
+    options = parser().parse_args(arguments)
+    if options.command == "shelf-server":
+        from engine.shelf_server import main as serve
+
+        return serve(Path(options.home) if options.home else Home.find().shelves)
+    home = Home.find()
+    try:
+        with asyncio.Runner() as runner:
+            return runner.run(_COMMANDS[options.command](home, options))
+    except NotReachable as error:
+        _say(error)
+        return UNREACHABLE
+    except UserFixable as error:
+        _say(error)
+        return USAGE if isinstance(error, WrongUsage) else FAILED
+    except CompanionError as error:
+        _say(error)
+        return FAILED
+    except RpcError as error:
+        print(error.message, file=sys.stderr)
+        return FAILED
+    except KeyboardInterrupt:
+        return FAILED
+
+
+class WrongUsage(UserFixable):
+    """The command line cannot be carried out as it was given."""
+
+
+def parser() -> argparse.ArgumentParser:
+    """Every command of the program."""
+    top = argparse.ArgumentParser(
+        prog="hypatia-companion",
+        description="Gives coding agents a long-term memory. Without a command it starts in the system tray.",
+    )
+    commands = top.add_subparsers(dest="command", required=True, metavar="COMMAND")
+
+    def command(name: str, text: str, *, as_json: bool = True) -> argparse.ArgumentParser:
+        one = commands.add_parser(name, help=text, description=text)
+        if as_json:
+            one.add_argument("--json", action="store_true", help="print one JSON document")
+        return one
+
+    run = command("run", "Record and summarise without a tray, until stopped.")
+    run.add_argument("--once", action="store_true", help="catch up, finish what is queued, and exit")
+    run.add_argument(
+        "--from",
+        dest="start",
+        metavar="now|Nd|all",
+        help="which conversations may be recorded: from now on, of the last N days, or all; later answers only add",
+    )
+    command("status", "Say what the companion is doing.")
+    tasks = command("tasks", "List, retry or discard tasks that failed or wait.", as_json=False)
+    verbs = tasks.add_subparsers(dest="verb", required=True, metavar="list|retry|discard")
+    for verb, text in (
+        ("list", "List tasks that failed or wait."),
+        ("retry", "Run tasks again from the first model on."),
+        ("discard", "Give tasks up."),
+    ):
+        one = verbs.add_parser(verb, help=text, description=text)
+        one.add_argument("--json", action="store_true", help="print one JSON document")
+        if verb != "list":
+            one.add_argument("ids", nargs="*", metavar="TASK", help="task ids as `tasks list` shows them")
+            one.add_argument("--all", action="store_true", help="every failed task")
+    summarize = command("summarize", "Summarise what of a conversation has no summary yet.")
+    summarize.add_argument(
+        "session", nargs="?", metavar="SESSION", help="conversation id; without it, recent ones are listed"
+    )
+    shelves = command("shelves", "List, choose, connect or disconnect shelves.", as_json=False)
+    verbs = shelves.add_subparsers(dest="verb", required=True, metavar="list|use|connect|disconnect")
+    for verb, text in (
+        ("list", "List the shelves."),
+        ("use", "Record on another shelf from now on."),
+        ("connect", "Connect a folder as a shelf."),
+        ("disconnect", "Take a shelf out of the list; its files stay."),
+    ):
+        one = verbs.add_parser(verb, help=text, description=text)
+        one.add_argument("--json", action="store_true", help="print one JSON document")
+        if verb == "connect":
+            one.add_argument("path", help="folder of the shelf; made if it is not there")
+            one.add_argument("--name", default="", help="name of the shelf; the folder's own if not given")
+        elif verb != "list":
+            one.add_argument("name", help="name of the shelf")
+    settings = command("settings", "List, read or change settings.", as_json=False)
+    verbs = settings.add_subparsers(dest="verb", required=True, metavar="list|get|set")
+    for verb, text in (
+        ("list", "List every setting with its value."),
+        ("get", "Print one setting."),
+        ("set", "Change one setting; lists are written as JSON."),
+    ):
+        one = verbs.add_parser(verb, help=text, description=text)
+        one.add_argument("--json", action="store_true", help="print one JSON document")
+        if verb != "list":
+            one.add_argument("key")
+        if verb == "set":
+            one.add_argument("value")
+    server = command("shelf-server", "The built-in shelf server (MCP on standard input and output).", as_json=False)
+    server.add_argument("--home", metavar="DIR", help="folder of its registry and its shelves")
+    return top
+
+
+# -- commands ---------------------------------------------------------------------------------------------------------
+
+
+async def _run(home: Home, options: argparse.Namespace) -> int:
+    started = time.monotonic()
+    if options.start is not None:
+        try:
+            cutoff_of(options.start, time.time())
+        except UserFixable as error:
+            raise WrongUsage(error.title, error.message, error.action) from error
+    engine = await Engine.open(home)
+    stop = asyncio.Event()
+    _stop_on_signals(stop)
+    code = DONE
+    try:
+        await asyncio.to_thread(log_to, home)
+        if not options.start and not engine.status().answered:
+            raise WrongUsage(
+                "Not answered yet",
+                "Nothing is recorded before you said which conversations may be.",
+                "Add --from now, --from 7d or --from all.",
+            )
+        await engine.start(follow=not options.once)
+        if options.start:
+            await engine.answer(options.start)
+        if options.once:
+            await _until(stop, engine)
+        else:
+            await stop.wait()
+        report = await _report(engine, time.monotonic() - started)
+        if report["tasks"]["failed"]:
+            code = FAILED
+    finally:
+        await engine.stop()
+    _print(report, options.json, _report_text)
+    return code
+
+
+async def _catch_up(engine: Engine) -> None:
+    await engine.catch_up(everything=True)
+    await engine.drained()
+
+
+async def _until(stop: asyncio.Event, engine: Engine) -> None:
+    """Catch up, or stop early when asked to; what is left stays queued."""
+    supervisor = Supervisor()
+    working = supervisor.start(_catch_up(engine), "catch up")
+    stopping = supervisor.start(stop.wait(), "wait for a signal")
+    await asyncio.wait((working, stopping), return_when=asyncio.FIRST_COMPLETED)
+    stopping.cancel()
+    if working.done():
+        await working
+    await supervisor.cancel()
+
+
+async def _report(engine: Engine, seconds: float) -> dict[str, Any]:
+    written, already = engine.written()
+    counts = await engine.queue_counts()
+    totals = await engine.model_totals()
+    status = engine.status()
+    swept = engine.swept
+    damaged = sum(swept.statuses.get(word, 0) for word in ("damaged", "diverged", "held", "mismatch"))
+    return {
+        "sessions": {
+            "seen": swept.seen,
+            "read": swept.read,
+            "skipped": swept.skipped,
+            "damaged": damaged,
+            "partly": swept.statuses.get("partly", 0),
+            "unsupported": swept.statuses.get("unsupported", 0),
+        },
+        "messages": {"logged": written.get("msg", 0), "already": already.get("msg", 0)},
+        "entries": {kind: written.get(kind, 0) for kind in ("msg", "session", "sum", "wu")},
+        "edges": written.get("edges", 0),
+        "tasks": {
+            "done": engine.tasks_done,
+            "failed": counts.get("failed", 0),
+            "pending": counts.get("pending", 0) + counts.get("running", 0),
+            "deferred": counts.get("deferred", 0),
+        },
+        "model": {
+            "calls": totals.calls,
+            "input_tokens": totals.input_tokens,
+            "output_tokens": totals.output_tokens,
+        },
+        "shelf": {"name": status.shelf, "server": status.server},
+        "seconds": round(seconds, 3),
+    }
+
+
+def _report_text(report: dict[str, Any]) -> str:
+    sessions, entries, tasks = report["sessions"], report["entries"], report["tasks"]
+    lines = [
+        f"{report['messages']['logged']} messages recorded on shelf {report['shelf']['name']}"
+        f" ({report['shelf']['server']}), {report['messages']['already']} were there already.",
+        f"{entries['sum']} summaries, {entries['wu']} lessons, {entries['session']} conversations,"
+        f" {report['edges']} links.",
+        f"Log files: {sessions['seen']} seen, {sessions['read']} read, {sessions['skipped']} skipped,"
+        f" {sessions['damaged']} damaged, {sessions['partly']} read in part.",
+        f"Tasks: {tasks['done']} done, {tasks['failed']} failed, {tasks['pending']} pending,"
+        f" {tasks['deferred']} waiting. {report['seconds']:.1f} s.",
+    ]
+    return "\n".join(lines)
+
+
+async def _status(home: Home, options: argparse.Namespace) -> int:
+    async with _engine(home) as call:
+        _print(await call("status", {}), options.json, _status_text)
+    return DONE
+
+
+def _status_text(status: dict[str, Any]) -> str:
+    lines = [
+        f"{'Running' if status['running'] else 'Not running'}, {status['state']}."
+        + ("" if status["answered"] else " Nothing is recorded before the first question is answered."),
+        f"Shelf {status['shelf']} ({status['server']}): {status['logged_today']} messages recorded today,"
+        f" {status['tokens_today']} tokens used today.",
+        f"Tasks: {status['pending']} pending, {status['deferred']} waiting, {status['failed']} failed.",
+    ]
+    lines += [f"! {p['title']}: {p['message']} {p['action']}".rstrip() for p in status["problems"]]
+    lines += [f"! {f['status']}: {f['path']}\n    {f['reason']}" for f in status["files"] if f["reason"]]
+    return "\n".join(lines)
+
+
+async def _tasks(home: Home, options: argparse.Namespace) -> int:
+    async with _engine(home) as call:
+        rows = await call("tasks", {})
+        if options.verb == "list":
+            _print(rows, options.json, _tasks_text)
+            return DONE
+        ids = options.ids or [row["task_id"] for row in rows if options.all and row["status"] == "failed"]
+        if not ids and not options.all:
+            raise WrongUsage("No task named", "Nothing was done.", "Name task ids, or add --all.")
+        done = (await call(options.verb, {"ids": ids}))["done"]
+        missing = [id_ for id_ in ids if id_ not in done]
+        _print({"done": done, "missing": missing}, options.json, lambda _: f"{len(done)} of {len(ids)} done.")
+        return FAILED if missing else DONE
+
+
+def _tasks_text(rows: list[dict[str, Any]]) -> str:
+    if not rows:
+        return "Nothing waits."
+    return "\n".join(
+        f"{row['task_id']}  {row['status']}  {row['conversation']}\n"
+        f"    {row['attempts']} attempts{' on ' + row['route'] if row['route'] else ''}: {row['error'] or '-'}"
+        + (f"\n    {row['action']}" if row["action"] else "")
+        for row in rows
+    )
+
+
+async def _summarize(home: Home, options: argparse.Namespace) -> int:
+    async with _engine(home, work=options.session is not None) as call:
+        if options.session is None:
+            _print(await call("sessions", {"limit": 20}), options.json, _sessions_text)
+            return DONE
+        result = await call("summarise", {"session": options.session})
+        _print(result, options.json, lambda r: "Queued." if r["queued"] else _REASONS[r["reason"]])
+        return DONE if result["queued"] or result["reason"] in ("empty", "busy") else FAILED
+
+
+_REASONS = {
+    "empty": "Everything recorded of this conversation is summarised already.",
+    "busy": "A summary of this conversation is being made.",
+    "disabled": "Summaries are switched off in the settings.",
+    "unavailable": "Nothing is recorded yet: answer the first question, or use run --from.",
+    "unknown-session": "There is no conversation with this id.",
+}
+
+
+def _sessions_text(rows: list[dict[str, Any]]) -> str:
+    return "\n".join(f"{r['session_id']}  {r['project']}  {r['title']}" for r in rows) or "No conversations yet."
+
+
+async def _shelves(home: Home, options: argparse.Namespace) -> int:
+    async with _engine(home) as call:
+        match options.verb:
+            case "list":
+                _print(await call("shelves", {}), options.json, _shelves_text)
+            case "use":
+                result = await call("use", {"name": options.name})
+                _print(result, options.json, lambda r: f"Recording on {r['shelf']} now.")
+            case "connect":
+                path = str(Path(options.path).expanduser().absolute())
+                result = await call("connect", {"path": path, "name": options.name})
+                _print(result, options.json, lambda r: f"Connected {r['name']}: {r['path']}")
+            case "disconnect":
+                result = await call("disconnect", {"name": options.name})
+                _print(result, options.json, lambda r: f"Disconnected {r['shelf']}; its files stay.")
+    return DONE
+
+
+def _shelves_text(rows: list[dict[str, Any]]) -> str:
+    return "\n".join(
+        f"{'*' if row['active'] else ' '} {row['name']}  {row['path']}"
+        + ("" if row["connected"] else "  (not connected)")
+        for row in rows
+    )
+
+
+async def _settings(home: Home, options: argparse.Namespace) -> int:
+    settings = Settings(home.settings_file)
+    for problem in settings.problems:
+        _say(problem)
+    if options.verb == "list":
+        _print(settings.as_rows(), options.json, _settings_text)
+    elif options.verb == "get":
+        try:
+            value = settings.get(options.key)
+        except KeyError:
+            raise WrongUsage("No such setting", f"There is no setting {options.key}.", "See settings list.") from None
+        _print({"key": options.key, "value": value}, options.json, lambda r: _value(r["value"]))
+    else:
+        try:
+            value = settings.parse_text(options.key, options.value)
+        except UserFixable as error:
+            raise WrongUsage(error.title, error.message, error.action) from error
+        async with _engine(home) as call:
+            result = await call("set", {"key": options.key, "value": value})
+        _print(result, options.json, lambda r: f"{r['key']} = {_value(r['value'])}")
+    return DONE
+
+
+def _settings_text(rows: list[dict[str, Any]]) -> str:
+    return "\n".join(f"{row['key']} = {_value(row['value'])}" for row in rows)
+
+
+def _value(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+_COMMANDS: dict[str, Callable[[Home, argparse.Namespace], Coroutine[Any, Any, int]]] = {
+    "run": _run,
+    "status": _status,
+    "tasks": _tasks,
+    "summarize": _summarize,
+    "shelves": _shelves,
+    "settings": _settings,
+}
+
+# -- how a command reaches the engine ----------------------------------------------------------------------------
+
+
+@contextlib.asynccontextmanager
+async def _engine(home: Home, *, work: bool = False) -> AsyncIterator[Call]:
+    """The running engine, else one of our own for the length of the command; `work` lets that one finish its queue."""
+    try:
+        engine = await Engine.open(home)
+    except AlreadyRunning:
+        yield lambda method, params: ask_running(home, method, params, limit=60.0)
+        return
+    try:
+        await engine.attach(run=work)
+        yield lambda method, params: control.dispatch(engine, method, params)
+        if work:
+            await engine.drained()
+    finally:
+        await engine.stop()
+
+
+def _stop_on_signals(stop: asyncio.Event) -> None:
+    loop = asyncio.get_running_loop()
+    for one in (signal.SIGTERM, signal.SIGINT, getattr(signal, "SIGHUP", signal.SIGTERM)):
+        with contextlib.suppress(NotImplementedError):  # Windows: KeyboardInterrupt ends the loop instead
+            loop.add_signal_handler(one, stop.set)
+
+
+def log_to(home: Home) -> None:
+    """Write warnings and notes, never conversation text, to a log of bounded size."""
+    handler = logging.handlers.RotatingFileHandler(home.log_file, maxBytes=1_000_000, backupCount=3, encoding="utf-8")
+    handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
+    root = logging.getLogger()
+    root.addHandler(handler)
+    root.setLevel(logging.INFO)
+    logging.getLogger("httpx").setLevel(logging.WARNING)
+
+
+def _print(value: Any, as_json: bool, text: Callable[[Any], str]) -> None:
+    print(json.dumps(value, ensure_ascii=False, default=asdict) if as_json else text(value))
+
+
+def _say(error: CompanionError) -> None:
+    print(f"{error.title}. {error.message} {error.action}".rstrip(), file=sys.stderr)

@@ -1,0 +1,66 @@
+"""The verbs of the engine as plain JSON, the same for the local socket and for a command run without a tray."""
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from engine.errors import CompanionError
+from engine.jsonrpc import INTERNAL_ERROR, INVALID_PARAMS, METHOD_NOT_FOUND, RpcError
+from engine.views import Status
+
+if TYPE_CHECKING:
+    from engine.app import Engine
+
+
+def status_object(status: Status) -> dict[str, Any]:
+    """A status snapshot as JSON."""
+    return {**asdict(status), "state": status.state.value}
+
+
+async def dispatch(engine: "Engine", method: str, params: dict[str, Any]) -> Any:
+    """Carry out one verb; a CompanionError travels as an error object with title, message and action."""
+    try:
+        return await _dispatch(engine, method, params)
+    except CompanionError as error:
+        raise RpcError(INTERNAL_ERROR, "\n".join((error.title, error.message, error.action))) from error
+    except KeyError as error:
+        raise RpcError(INVALID_PARAMS, f"missing parameter {error}") from error
+
+
+async def _dispatch(engine: "Engine", method: str, params: dict[str, Any]) -> Any:
+    match method:
+        case "show":
+            engine.show()
+            return {"window": engine.has_window}
+        case "status":
+            await engine.refresh()
+            return {
+                **status_object(engine.status()),
+                "files": await engine.log_files(),
+                "models": await engine.model_totals(),
+                "running": engine.following,
+            }
+        case "tasks":
+            return [asdict(task) for task in await engine.tasks()]
+        case "retry" | "discard":
+            verb = engine.retry if method == "retry" else engine.discard
+            return {"done": [id_ for id_ in params["ids"] if await verb(id_)]}
+        case "sessions":
+            return [asdict(row) for row in await engine.sessions(int(params.get("limit", 20)))]
+        case "summarise":
+            return asdict(await engine.summarise(str(params["session"])))
+        case "shelves":
+            return [asdict(row) for row in await engine.shelves()]
+        case "use":
+            await engine.use_shelf(str(params["name"]))
+            return {"shelf": params["name"]}
+        case "connect":
+            return asdict(await engine.connect_shelf(Path(str(params["path"])), str(params.get("name", ""))))
+        case "disconnect":
+            await engine.disconnect_shelf(str(params["name"]))
+            return {"shelf": params["name"]}
+        case "set":
+            engine.settings.set(str(params["key"]), params["value"])
+            return {"key": params["key"], "value": engine.settings.get(str(params["key"]))}
+        case _:
+            raise RpcError(METHOD_NOT_FOUND, f"method not found: {method}")

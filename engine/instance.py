@@ -1,0 +1,171 @@
+"""One engine per installation: a lock that dies with its process, and a local socket to talk to the one that runs."""
+
+import asyncio
+import contextlib
+import hashlib
+import json
+import os
+import secrets
+import sys
+import tempfile
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import IO, Any
+
+from engine.errors import Environment
+from engine.jsonrpc import LINE_LIMIT, Client, ConnectionLost, RpcError, serve_connection
+from engine.paths import Home
+from engine.supervisor import Supervisor
+
+type Handler = Callable[[str, dict[str, Any]], Awaitable[Any]]
+
+_SOCKET_PATH_LIMIT = 100
+
+
+class NotReachable(Environment):
+    """Another engine holds the lock and does not answer."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "The companion does not answer",
+            "Another copy of it is running and did not answer in time.",
+            "Wait a moment and try again, or end that copy.",
+        )
+
+
+class Instance:
+    """The lock and the control socket of the running engine."""
+
+    def __init__(self, home: Home, lock: IO[bytes]) -> None:
+        self._home = home
+        self._lock = lock
+        self._server: asyncio.Server | None = None
+        self._guests: set[asyncio.StreamWriter] = set()
+        self._address: Path | None = None
+        self._token = secrets.token_urlsafe(24)
+
+    async def serve(self, handler: Handler) -> None:
+        """Answer requests of this user's own processes; the address is written where only this user can read it."""
+
+        async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            allowed = False
+
+            async def checked(method: str, params: dict[str, Any]) -> Any:
+                nonlocal allowed
+                if method == "hello":
+                    allowed = secrets.compare_digest(str(params.get("token", "")), self._token)
+                    return {"pid": os.getpid(), "allowed": allowed}
+                if not allowed:
+                    raise RpcError(-32600, "not allowed")
+                return await handler(method, params)
+
+            self._guests.add(writer)
+            try:
+                await serve_connection(reader, writer, checked)
+            finally:
+                self._guests.discard(writer)
+
+        where: dict[str, Any] = {"pid": os.getpid(), "token": self._token}
+        if sys.platform == "win32":
+            self._server = await asyncio.start_server(answer, "127.0.0.1", 0, limit=LINE_LIMIT)
+            where["port"] = self._server.sockets[0].getsockname()[1]
+        else:
+            self._address = _socket_path(self._home)
+            self._address.unlink(missing_ok=True)
+            mask = os.umask(0o177)
+            try:
+                self._server = await asyncio.start_unix_server(answer, self._address, limit=LINE_LIMIT)
+            finally:
+                os.umask(mask)
+            where["socket"] = str(self._address)
+        await asyncio.to_thread(_write_private, _address_file(self._home), json.dumps(where))
+
+    async def close(self) -> None:
+        """Stop answering and give the lock back."""
+        if self._server is not None:
+            self._server.close()
+            for guest in tuple(self._guests):
+                guest.close()
+            await self._server.wait_closed()
+        _address_file(self._home).unlink(missing_ok=True)
+        if self._address is not None:
+            self._address.unlink(missing_ok=True)
+        self._lock.close()
+
+
+def acquire(home: Home) -> Instance | None:
+    """Become the one engine of this home, or None when another process is it. The lock ends with the process."""
+    lock = (home.data / "engine.lock").open("ab")
+    try:
+        if sys.platform == "win32":
+            import msvcrt
+
+            lock.seek(0)
+            msvcrt.locking(lock.fileno(), msvcrt.LK_NBLCK, 1)
+        else:
+            import fcntl
+
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        lock.close()
+        return None
+    return Instance(home, lock)
+
+
+async def ask_running(home: Home, method: str, params: dict[str, Any] | None = None, *, limit: float = 10.0) -> Any:
+    """Ask the engine that holds the lock; it may just be starting, so this tries for `limit` seconds.
+
+    Raises NotReachable, or RpcError with the running engine's own words.
+    """
+    supervisor = Supervisor()
+    try:
+        async with asyncio.timeout(limit):
+            while True:
+                with contextlib.suppress(OSError, ValueError, KeyError, ConnectionLost):
+                    return await _ask(home, supervisor, method, params or {})
+                await asyncio.sleep(0.1)
+    except TimeoutError:
+        raise NotReachable from None
+
+
+async def _ask(home: Home, supervisor: Supervisor, method: str, params: dict[str, Any]) -> Any:
+    where = json.loads(await asyncio.to_thread(_address_file(home).read_text, "utf-8"))
+    if "port" in where:
+        reader, writer = await asyncio.open_connection("127.0.0.1", where["port"], limit=LINE_LIMIT)
+    else:
+        reader, writer = await asyncio.open_unix_connection(where["socket"], limit=LINE_LIMIT)
+    client = Client(reader, writer)
+    pump = supervisor.start(client.pump(), "control client")
+    try:
+        await client.call("hello", {"token": where["token"]})
+        return await client.call(method, params)
+    finally:
+        writer.close()
+        pump.cancel()
+        with contextlib.suppress(OSError):
+            await writer.wait_closed()
+
+
+def _address_file(home: Home) -> Path:
+    return home.data / "control.json"
+
+
+def _socket_path(home: Home) -> Path:
+    """In the runtime folder; a path too long for a socket moves to a private folder among the temporary files."""
+    path = home.runtime / "control.sock"
+    if len(os.fsencode(path)) <= _SOCKET_PATH_LIMIT:
+        return path
+    digest = hashlib.sha256(os.fsencode(home.data)).hexdigest()[:16]
+    folder = Path(tempfile.gettempdir()) / f"hypatia-companion-{os.getuid()}"
+    folder.mkdir(mode=0o700, exist_ok=True)
+    if folder.stat().st_uid != os.getuid() or folder.is_symlink():
+        raise Environment("No place for the control socket", f"{folder} belongs to someone else.", "Remove it.")
+    return folder / f"{digest}.sock"
+
+
+def _write_private(path: Path, text: str) -> None:
+    temporary = path.with_suffix(".tmp")
+    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+        file.write(text)
+    temporary.replace(path)

@@ -1,0 +1,88 @@
+"""Executor `cascade`: many summaries of a project become one archive entry, tier by tier (engine.md 9)."""
+
+import asyncio
+import logging
+
+from engine.models.extractive import archive
+from engine.models.routes import BUILTIN, Route
+from engine.pipeline import prompts
+from engine.pipeline.asking import Incomplete, ask, route_for
+from engine.pipeline.context import Context
+from engine.pipeline.queue import Task
+from engine.pipeline.reply import parse_archive
+from engine.shelf.errors import ToolError
+from engine.shelf.names import archive_name
+
+log = logging.getLogger(__name__)
+
+_TOP_TIER = 8
+
+
+async def cascade(context: Context, task: Task) -> None:
+    """Archive full batches of every tier, one project at a time; an unusable answer leaves the batch for later."""
+    options = context.options()
+    if not options.archive:
+        return
+    route = route_for(context, task.attempts)
+    async with context.project_locks.setdefault(task.project, asyncio.Lock()):
+        for tier in range(2, _TOP_TIER + 1):
+            made = 0
+            while made < options.archive_runs and await _archive_one(context, task, route, tier, options.archive_batch):
+                made += 1
+            if not made:
+                return
+
+
+async def _batch(context: Context, project: str, tier: int, size: int) -> list[tuple[str, str]]:
+    """The oldest summaries below a tier that are in no archive yet: (name, body)."""
+    query = {"$not-summaried": [f"summary {tier - 1}", ["$contains", "scopes", project]], "limit": size}
+    try:
+        found = await context.call_shelf("query", {"jse": query, "shelf": context.shelf})
+    except ToolError as error:
+        log.warning("older summaries cannot be listed: %s", error.message)
+        return []
+    rows = found.get("rows")
+    members = []
+    for row in rows if isinstance(rows, list) else []:
+        name, content = row.get("name"), row.get("content")
+        if isinstance(name, str) and name and isinstance(content, dict):
+            members.append((name, str(content.get("data", ""))))
+    return members
+
+
+async def _archive_one(context: Context, task: Task, route: Route, tier: int, size: int) -> bool:
+    members = await _batch(context, task.project, tier, size)
+    if len(members) < size:
+        return False
+    names = [name for name, _ in members]
+    name = archive_name(tier, names)
+    body = ""
+    if not await context.writer.exists(name):
+        written = await _condense(context, task, route, members)
+        if written is None:
+            log.warning("the answer for an archive of %d summaries was not usable; it is tried again later", size)
+            return False
+        title, summary = written
+        body = f"# {title or f'Archive, tier {tier}'}\n\n{summary}"
+    await context.writer.summary(name, body, task.project, tier, names)
+    return True
+
+
+async def _condense(
+    context: Context, task: Task, route: Route, members: list[tuple[str, str]]
+) -> tuple[str, str] | None:
+    if route == BUILTIN:
+        return await asyncio.to_thread(archive, members)
+    try:
+        return parse_archive(
+            await ask(
+                context,
+                task,
+                route,
+                "memory-cascade",
+                prompts.archive(members),
+                lambda reply: parse_archive(reply) is not None,
+            )
+        )
+    except Incomplete:
+        return None

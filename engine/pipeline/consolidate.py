@@ -1,0 +1,146 @@
+"""Executor `consolidate`: a span of a conversation becomes a summary and work units (engine.md 7)."""
+
+import asyncio
+import datetime
+import itertools
+from collections.abc import Iterator
+
+from engine.collector.spans import Line, Transcript, assemble, transcript_lines
+from engine.collector.triggers import first_due
+from engine.ledger.logs import LogFile
+from engine.ledger.replies import Reply
+from engine.models.extractive import Line as ExtractiveLine
+from engine.models.extractive import extract
+from engine.models.routes import BUILTIN
+from engine.pipeline import prompts
+from engine.pipeline.asking import ask, route_for
+from engine.pipeline.context import Context, events_between
+from engine.pipeline.queue import Task
+from engine.pipeline.reply import Extraction, UnitDraft, parse_extraction
+from engine.shelf.names import message_name, summary_name
+from engine.sources.model import LogEvent
+
+
+async def consider(context: Context, session_id: str, version: int) -> None:
+    """Queue the next summary of a conversation if one is due (engine.md 7.2).
+
+    The span ends at the first turn that makes it due and only one is queued at a time, so that spans depend on the
+    log alone and never on when it was read.
+    """
+    options = context.options()
+    if not options.summarise:
+        return
+    record = await context.queue.task("consolidate", session_id, version)
+    if record is not None and record.status in ("pending", "deferred"):
+        return
+    file = await context.logs.file(session_id, version)
+    if file is None or file.cut is None:
+        return
+    mark = await context.progress.get(context.shelf, session_id, version)
+    start = await context.span_start(file, mark.consolidated_seq)
+    # A summary that failed is tried again by itself only when as much was said again.
+    since = record.to_seq if record is not None and record.status == "failed" else start
+    turn = await context.logs.last_turn(session_id, version, since)
+    turns = await context.logs.turns(session_id, version, since, mark.logged_seq)
+    if not turns:
+        return
+    rows = await context.visible(session_id, version, start, mark.logged_seq)
+    due = first_due(
+        turns,
+        turn.turn if turn is not None else 0,
+        lambda seq: sum(row.tokens for row in rows if row.seq < seq),
+        options.thresholds,
+    )
+    if due is not None and due.seq > start:
+        await context.queue.enqueue("consolidate", session_id, version, start, due.seq, file.project, immediate=True)
+
+
+async def consolidate(context: Context, task: Task) -> None:
+    """Summarise the span, in as many runs as its length needs, each complete on its own."""
+    file = await context.readable(task.session_id, task.version)
+    while True:
+        mark = await context.progress.get(context.shelf, task.session_id, task.version)
+        start = max(task.from_seq, mark.consolidated_seq, file.cut or 0)
+        if start >= task.to_seq:
+            break
+        covered = await _run(context, task, file, start)
+        await context.progress.advance(None, context.shelf, task.session_id, task.version, consolidated_seq=covered)
+    if context.options().archive:
+        await context.queue.enqueue(
+            "cascade", task.session_id, task.version, task.from_seq, task.to_seq, task.project, immediate=True
+        )
+    await consider(context, task.session_id, task.version)
+
+
+async def _run(context: Context, task: Task, file: LogFile, start: int) -> int:
+    """One summary from `start` on; returns the first event it does not cover."""
+    rows = await context.visible(task.session_id, task.version, start, task.to_seq)
+    ordinals = {row.id: row.ordinal for row in rows}
+    kept = await context.replies.get(context.shelf, task.session_id, task.version)
+    if kept is not None and kept.from_seq == start:
+        covered, extraction = kept.covered_to, Extraction.from_json(kept.body)
+    else:
+        turn = await context.logs.last_turn(task.session_id, task.version, start)
+        place = (turn.start_offset, turn.start_seq) if turn is not None else (0, 0)
+        budget = max(1, context.options().max_input_tokens * 4)
+        transcript = await asyncio.to_thread(_transcript, file, place, start, task.to_seq, set(ordinals), budget)
+        covered = transcript.covered_to
+        if not any(line.role != "T" for line in transcript.lines):
+            return covered
+        extraction = await _extract(context, task, transcript)
+        await context.replies.save(
+            None, context.shelf, task.session_id, task.version, Reply(start, covered, extraction.to_json())
+        )
+    name = summary_name(task.session_id, start, covered)
+    items = [message_name(task.session_id, row.ordinal) for row in rows if row.seq < covered]
+    await context.writer.summary(name, extraction.summary, task.project, 1, items)
+    today = datetime.datetime.fromtimestamp(context.now(), datetime.UTC).date()
+    for unit in extraction.units:
+        await context.writer.work_unit(
+            unit.title, unit.content, unit.classification, list(unit.tags), task.project, today, name
+        )
+    async with context.ledger.write() as db:
+        await context.progress.advance(db, context.shelf, task.session_id, task.version, consolidated_seq=covered)
+        await context.replies.delete(db, context.shelf, task.session_id, task.version)
+    return covered
+
+
+def _transcript(
+    file: LogFile, place: tuple[int, int], start: int, to_seq: int, wanted: set[str], budget: int
+) -> Transcript:
+    lines = _lines_from(events_between(file, place, to_seq), start, file.session_id or "", wanted)
+    return assemble(lines, budget, to_seq)
+
+
+def _lines_from(events: Iterator[LogEvent], start: int, session_id: str, wanted: set[str]) -> Iterator[Line]:
+    """The lines of the events from `start` on; the one event before it may mark a copy (engine.md 2.8)."""
+    last: LogEvent | None = None
+    for event in events:
+        if event.seq >= start:
+            yield from transcript_lines(itertools.chain((event,), events), session_id, wanted, last)
+            return
+        last = event
+
+
+async def _extract(context: Context, task: Task, transcript: Transcript) -> Extraction:
+    options = context.options()
+    route = route_for(context, task.attempts)
+    # Units are what makes an answer long, so a repeated attempt asks for one.
+    units = options.max_units if task.attempts == 0 else 1
+    if route == BUILTIN:
+        lines = [ExtractiveLine(line.role, line.text) for line in transcript.lines]
+        found = await asyncio.to_thread(extract, lines, options.max_units)
+        return Extraction(
+            found.summary, tuple(UnitDraft(u.title, u.classification, u.content, u.tags) for u in found.units)
+        )
+    text = await ask(
+        context,
+        task,
+        route,
+        "memory-consolidation",
+        prompts.extraction(transcript.text, units),
+        lambda reply: parse_extraction(reply, units) is not None,
+    )
+    extraction = parse_extraction(text, units)
+    assert extraction is not None
+    return extraction

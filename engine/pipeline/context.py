@@ -1,0 +1,120 @@
+"""What every executor works with: one shelf, its state, and how to reach a model."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Protocol
+
+from engine.collector.spans import Caps
+from engine.collector.triggers import Thresholds
+from engine.errors import Deferred
+from engine.events import EventBus
+from engine.ledger.database import Ledger
+from engine.ledger.history import History
+from engine.ledger.logs import LogFile, Logs, MessageRow
+from engine.ledger.progress import Progress
+from engine.ledger.replies import Replies
+from engine.models.call import Judge, Reply
+from engine.models.routes import Route
+from engine.pipeline.queue import Queue
+from engine.shelf.writer import Writer
+from engine.sources.dsh.reader import read_range
+from engine.sources.model import LogEvent, RangeLost
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """The settings an executor reads at its start; token counts as in engine.md 13, timeout in seconds."""
+
+    caps: Caps
+    thresholds: Thresholds
+    summarise: bool = True
+    max_input_tokens: int = 16_000
+    max_output_tokens: int = 2_000
+    max_units: int = 3
+    timeout: float = 120.0
+    archive: bool = True
+    archive_batch: int = 16
+    archive_runs: int = 4
+    routes: tuple[Route, ...] = ()
+
+
+class Chat(Protocol):
+    """The model client's one verb."""
+
+    async def chat(
+        self,
+        route: Route,
+        *,
+        purpose: str,
+        system: str,
+        user: str,
+        base_cap: int,
+        timeout: float,  # noqa: ASYNC109
+        judge: Judge | None = None,
+    ) -> Reply:
+        """Ask a route; raises ModelError when it gives no answer."""
+
+
+@dataclass(slots=True)
+class Context:
+    """Parts shared by the executors of one shelf. `cutoff`: nothing said before it is recorded (epoch ms)."""
+
+    shelf: str
+    cutoff: int
+    ledger: Ledger
+    logs: Logs
+    progress: Progress
+    replies: Replies
+    history: History
+    writer: Writer
+    chat: Chat
+    queue: Queue
+    bus: EventBus
+    options: Callable[[], Options]
+    now: Callable[[], float]
+    call_shelf: Callable[[str, dict[str, object]], Awaitable[dict[str, object]]]
+    route_refused: Callable[[Route, str], None]
+    project_locks: dict[str, asyncio.Lock] = field(default_factory=dict)
+
+    async def readable(self, session_id: str, version: int) -> LogFile:
+        """The log file of a task; defers while it cannot be read (engine.md 15.3)."""
+        file = await self.logs.file(session_id, version)
+        if file is None:
+            raise Deferred("the conversation's log is not known")
+        if file.cut is None or file.status in ("unsupported", "held", "diverged"):
+            raise Deferred(file.reason or "the conversation's log cannot be read")
+        if not await asyncio.to_thread(Path(file.path).is_file):
+            raise Deferred("the conversation's log is gone")
+        return file
+
+    async def visible(self, session_id: str, version: int, from_seq: int, to_seq: int) -> list[MessageRow]:
+        """Messages at home in a range that may be recorded here: not withdrawn, not from before the choice."""
+        rows = await self.logs.messages(session_id, version, from_seq, to_seq)
+        return [row for row in rows if not row.withdrawn and row.time >= self.cutoff]
+
+    async def span_start(self, file: LogFile, consolidated: int) -> int:
+        """Where the next summary begins; in a file that repeats an older one, at its first own message."""
+        assert file.session_id is not None
+        start = max(consolidated, file.cut or 0)
+        files = await self.logs.of_session(file.session_id)
+        if any((other.version or 0) < (file.version or 0) for other in files):
+            own = await self.logs.messages(file.session_id, file.version or 0, start, file.next_seq)
+            return own[0].seq if own else file.next_seq
+        return start
+
+
+def events_between(file: LogFile, start: tuple[int, int], to_seq: int) -> Iterator[LogEvent]:
+    """Events of a file from a place to read from, up to `to_seq`; blocking, for a worker thread.
+
+    Defers when the file no longer holds what was seen in it or cannot be read now.
+    """
+    path = Path(file.path)
+    assert file.session_id is not None
+    try:
+        yield from read_range(path, path.suffix == ".zstd", *start, to_seq, file.session_id)
+    except RangeLost as error:
+        raise Deferred(str(error)) from error
+    except OSError as error:
+        raise Deferred(f"the conversation's log cannot be read: {error.strerror}") from error

@@ -1,0 +1,39 @@
+"""Executor `session-node`: the conversation itself as an entry, made of its first title (engine.md 2.10)."""
+
+import asyncio
+
+from engine.collector.scan import NODE_TYPES, node_text
+from engine.ledger.logs import LogFile
+from engine.pipeline.context import Context, events_between
+from engine.pipeline.queue import Task
+from engine.policy.dates import absolutise
+from engine.policy.redact import redact
+from engine.shelf.names import message_name, session_name
+
+
+async def session_node(context: Context, task: Task) -> None:
+    """Create the node once and link every message that is already recorded; later ones link themselves."""
+    if (await context.progress.session_node(context.shelf, task.session_id)).present:
+        return
+    file = await context.readable(task.session_id, task.version)
+    turn = await context.logs.last_turn(task.session_id, task.version, task.from_seq)
+    start = (turn.start_offset, turn.start_seq) if turn is not None else (0, 0)
+    text = await asyncio.to_thread(_first_title, file, start, task.from_seq, task.to_seq)
+    if not await context.writer.session_node(task.session_id, text, task.project, 0, 0):
+        return
+    name = session_name(task.session_id)
+    for file in await context.logs.of_session(task.session_id):
+        version = file.version or 0
+        logged = (await context.progress.get(context.shelf, task.session_id, version)).logged_seq
+        for row in await context.visible(task.session_id, version, 0, logged):
+            await context.writer.edge(
+                message_name(task.session_id, row.ordinal), "belongTo", name, task.project, embed=False
+            )
+    await context.progress.set_session_node(None, context.shelf, task.session_id, present=True)
+
+
+def _first_title(file: LogFile, start: tuple[int, int], from_seq: int, to_seq: int) -> str | None:
+    for event in events_between(file, start, to_seq):
+        if event.seq >= from_seq and event.type in NODE_TYPES:
+            return absolutise(redact(node_text(event)), event.time).strip() or None
+    return None
