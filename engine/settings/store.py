@@ -201,7 +201,7 @@ class Settings:
         except OSError as error:
             if name:
                 Path(name).unlink(missing_ok=True)
-            raise _unsaved(target, error) from error
+            raise unsaved("Setting not saved", target, error) from error
 
 
 _WORDS = {"true": True, "yes": True, "on": True, "1": True, "false": False, "no": False, "off": False, "0": False}
@@ -223,10 +223,11 @@ def _read(path: Path) -> Values:
         raise UserFixable("Settings not read", sentence, f"Make {path} readable for you.") from error
 
 
-def _unsaved(path: Path, error: OSError) -> CompanionError:
+def unsaved(title: str, path: Path, error: OSError) -> CompanionError:
+    """Whose fault it is that a file could not be written."""
     if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOTDIR, errno.EEXIST):
-        return UserFixable("Setting not saved", f"{path} cannot be written.", f"Make {path.parent} writable for you.")
-    return Environment("Setting not saved", f"{path} cannot be written: {error.strerror}.")
+        return UserFixable(title, f"{path} cannot be written.", f"Make {path.parent} writable for you.")
+    return Environment(title, f"{path} cannot be written: {error.strerror}.")
 
 
 def _flatten(content: Mapping[str, Any], rows: Mapping[str, Setting], prefix: str = "") -> Iterator[tuple[str, Any]]:
