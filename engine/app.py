@@ -35,8 +35,9 @@ from engine.ledger.history import History
 from engine.ledger.logs import Logs
 from engine.ledger.progress import Progress
 from engine.ledger.replies import Replies
+from engine.models.call import ModelError
 from engine.models.client import ChatClient
-from engine.models.providers import PROVIDERS, Provider, key_variables
+from engine.models.providers import PROVIDERS, Provider, declared, key_variables
 from engine.models.routes import Route, sanitise
 from engine.paths import Home
 from engine.pipeline.cascade import cascade
@@ -480,6 +481,10 @@ class Engine:
         """Where models can be asked, for choosing one."""
         return PROVIDERS
 
+    def efforts(self, provider: str, model: str) -> list[str]:
+        """Thinking efforts a model declares, as its provider names them; none where nothing is known."""
+        return list(declared(provider, model) or ())
+
     async def set_key(self, provider: str, value: str, where: Where = "keyring") -> None:
         """Store a provider's key in the keyring, for this session only, or in a private file."""
         await self._keys.set(provider, value, where)
@@ -489,7 +494,12 @@ class Engine:
     async def test_route(self, index: int) -> str:
         """Ask one configured model for a single word; one sentence about how that went."""
         routes, _ = sanitise(self.settings.get("consolidation.models"))
-        return await self._chat.test(routes[index])
+        if not 0 <= index < len(routes):
+            return "This model is not in the list any more."
+        try:
+            return await self._chat.test(routes[index])
+        except ModelError as error:
+            return " ".join(part for part in (str(error), error.action) if part)
 
     # -- what people see ----------------------------------------------------------------------------------
 
