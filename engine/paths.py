@@ -29,7 +29,10 @@ class Home:
         if root := os.environ.get("HYPATIA_COMPANION_HOME", "").strip():
             return cls.at(Path(root).expanduser().absolute())
         dirs = platformdirs.PlatformDirs(APP, appauthor=False)
-        return cls(dirs.user_config_path, dirs.user_data_path, dirs.user_runtime_path)
+        # Without XDG_RUNTIME_DIR platformdirs warns and takes a shared folder; a folder of our own is safer.
+        named = sys.platform != "linux" or bool(os.environ.get("XDG_RUNTIME_DIR", "").strip())
+        runtime = dirs.user_runtime_path if named else dirs.user_data_path / "run"
+        return cls(dirs.user_config_path, dirs.user_data_path, runtime)
 
     @property
     def settings_file(self) -> Path:

@@ -234,7 +234,7 @@ def _units(
     if not compressed:
         for size, line in cut_lines(pieces(window, offset)):
             if line is not None:
-                yield offset, offset + size, (line,)
+                yield offset, offset + size, (line,) if offset else ()
                 offset += size
         return
     engine = decompressor()
