@@ -4,5 +4,5 @@ from engine.policy.text import white_trim
 
 
 def scope_name(name: str | None) -> str:
-    """A scope Hypatia neither splits nor trims; `/` when nothing is left. A fixed point: applying it again changes nothing."""
+    """A scope Hypatia neither splits nor trims, `/` when nothing is left; a fixed point."""
     return white_trim((name or "").replace(",", "_")) or "/"

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-# JavaScript's `trim` and Unicode White_Space differ in three places; `str.strip()` equals neither (engine.md 16, risk 3).
-_SPACES = "\t\n\v\f\r \u00a0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u2028\u2029\u202f\u205f\u3000"
+# JavaScript's `trim` and Unicode White_Space differ in U+FEFF and U+0085; `str.strip()` equals neither.
+_SPACES = "\t\n\v\f\r \u00a0\u1680\u2028\u2029\u202f\u205f\u3000" + "".join(map(chr, range(0x2000, 0x200B)))
 JS_SPACE = _SPACES + "\ufeff"
 WHITE_SPACE = _SPACES + "\u0085"
 
