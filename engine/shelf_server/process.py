@@ -26,8 +26,9 @@ def main(home: Path) -> int:
         return 1
     try:
         serve_stream(sys.stdin.buffer, protocol, Server(registry).handle)
-    except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), protocol.fileno())  # nobody reads: let the last flush go nowhere
+    except OSError:  # nobody reads any more: let the last flush go nowhere
+        with Path(os.devnull).open("wb") as nowhere:
+            os.dup2(nowhere.fileno(), protocol.fileno())
     finally:
         registry.close()
         protocol.close()

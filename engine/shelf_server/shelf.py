@@ -61,6 +61,8 @@ class Shelf:
         self.name = name
         self.path = path
         self.embedding_off = configuration.check(path)
+        self._counts: dict[str, int] = {}
+        self._counted_at = -1
         file = path / FILE
         try:
             if create:
@@ -156,6 +158,7 @@ class Shelf:
                 return False
             db.execute("INSERT INTO knowledge (name, content) VALUES (?, ?)", (name, dump(content)))
             _index(db, "knowledge", name, content)
+        self._created("knowledge")
         return True
 
     def update_knowledge(self, name: str, fields: Document) -> bool | None:
@@ -170,6 +173,7 @@ class Shelf:
                 return False
             db.execute("UPDATE knowledge SET content = ? WHERE name = ?", (dump(new), name))
             _index(db, "knowledge", name, new)
+        self._counts.clear()
         return True
 
     def create_statement(self, head: str, relation: str, tail: str, content: Document) -> bool:
@@ -183,6 +187,7 @@ class Shelf:
                 (key, head, relation, tail, dump(content)),
             )
             _index(db, "statement", key, content)
+        self._created("statement")
         return True
 
     def statement(self, head: str, relation: str, tail: str) -> Row | None:
@@ -200,6 +205,7 @@ class Shelf:
             if db.execute(f"DELETE FROM {catalog} WHERE {column} = ?", (key,)).rowcount == 0:
                 return False
             _unindex(db, catalog, key)
+        self._counts.clear()
         return True
 
     def search(self, query: str, catalog: str | None, limit: int, offset: int) -> list[Row]:
@@ -231,16 +237,29 @@ class Shelf:
 
     def debt(self) -> Row:
         """Entries without a vector; this server makes none (7.4)."""
-        pending = "SELECT count(*) FROM {} WHERE embedding IS NULL"
         message = f"embedding model identity is unknown; {self.embedding_off}"
         return {
-            "pending_knowledge": self.rows(pending.format("knowledge"))[0][0],
-            "pending_statement": self.rows(pending.format("statement"))[0][0],
+            "pending_knowledge": self._pending("knowledge"),
+            "pending_statement": self._pending("statement"),
             "passed_over": 0,
             "pending_since": None,
             "blocked": {"reason": "unknown_identity", "message": message},
             "paused": None,
         }
+
+    def _pending(self, catalog: str) -> int:
+        """Counting walks an index, so the numbers are kept until another process writes."""
+        version = self.rows("PRAGMA data_version")[0][0]
+        if version != self._counted_at:
+            self._counts.clear()
+            self._counted_at = version
+        if catalog not in self._counts:
+            self._counts[catalog] = self.rows(f"SELECT count(*) FROM {catalog} WHERE embedding IS NULL")[0][0]
+        return self._counts[catalog]
+
+    def _created(self, catalog: str) -> None:
+        if catalog in self._counts:
+            self._counts[catalog] += 1
 
     def status(self) -> Row:
         """The document of `shelf_status` (3.4)."""
