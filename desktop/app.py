@@ -1,12 +1,17 @@
 """The windowed program: one Qt application, one loop, one engine; starts, and stops within five seconds."""
 
 import asyncio
+import importlib
 import logging
+import logging.handlers
 import os
 import signal
 import sys
 import threading
+from collections.abc import Awaitable, Callable
+from pathlib import Path
 from types import TracebackType
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QMessageLogContext, QtMsgType, qInstallMessageHandler
 from PySide6.QtWidgets import QApplication, QMessageBox
@@ -17,8 +22,12 @@ from desktop.companion import Companion
 from desktop.i18n import tr
 from desktop.icons import app_icon
 from desktop.loop import AppLoop
+from desktop.tray import TrayHost
 from engine.errors import CompanionError
 from engine.paths import Home
+
+if TYPE_CHECKING:
+    from engine.app import Engine
 
 log = logging.getLogger(__name__)
 
@@ -56,28 +65,49 @@ class Program:
         return self._ended.is_set()
 
     async def _session(self) -> int:
-        companion = Companion(self._home, self._quit.set)
-        from engine.app import Engine  # brings httpx: the icon is up before it
+        tray = TrayHost()
+        try:
+            # The engine takes a third of a second to import; the icon is there first.
+            await asyncio.to_thread(importlib.import_module, "engine.app")
+            from engine.app import AlreadyRunning, Engine, show_running
 
+            try:
+                engine = await Engine.open(self._home)
+            except AlreadyRunning as running:
+                tray.close()
+                return await self._hand_over(running, show_running)
+            except CompanionError as error:
+                await self._refuse(error)
+                return 1
+            await self._companion(engine, tray)
+        finally:
+            tray.close()
+        return 0
+
+    async def _companion(self, engine: "Engine", tray: TrayHost) -> None:
+        log_to(self._home.log_file)
+        companion = Companion(engine, tray, self._quit.set)
         try:
-            engine = await Engine.open(self._home)
-        except CompanionError as error:
-            log.error("cannot start: %s", error.title)
-            await self._refuse(error)
-            companion.close()
-            return 1
-        try:
-            companion.attach(engine)
             await engine.start()
             await self._quit.wait()
         finally:
             _end_anyway()
             await companion.stop()
             await engine.stop()
-        return 0
+
+    async def _hand_over(self, running: CompanionError, show: Callable[[Home], Awaitable[bool]]) -> int:
+        """Another copy works here: its window comes up, or a sentence says why not."""
+        try:
+            if await show(self._home):
+                return 0
+        except CompanionError as error:
+            running = error
+        await self._refuse(running)
+        return 1
 
     async def _refuse(self, error: CompanionError) -> None:
         """Show why the program cannot start, and wait until that was read."""
+        log.error("cannot start: %s", error)
         box = QMessageBox(QMessageBox.Icon.Warning, NAME, error.title)
         box.setInformativeText(f"{error.message}\n\n{error.action}".strip())
         box.addButton(tr("&Quit"), QMessageBox.ButtonRole.AcceptRole)
@@ -85,6 +115,13 @@ class Program:
         box.open()
         await self._quit.wait()
         box.deleteLater()
+
+
+def log_to(path: Path) -> None:
+    """Keep a rotating log; it never holds conversation text."""
+    handler = logging.handlers.RotatingFileHandler(path, maxBytes=1_000_000, backupCount=3, encoding="utf-8")
+    handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s %(message)s"))
+    logging.basicConfig(level=logging.INFO, handlers=[handler])
 
 
 def _end_anyway() -> None:

@@ -4,6 +4,7 @@ import asyncio
 import logging
 import time
 from collections.abc import Callable, Coroutine
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Qt
@@ -30,7 +31,6 @@ from engine.events import (
     TaskFailed,
     TaskSettled,
 )
-from engine.paths import Home
 from engine.supervisor import Supervisor
 from engine.views import SummariseResult
 
@@ -41,6 +41,7 @@ log = logging.getLogger(__name__)
 
 LISTS_PAUSE = 0.5  # seconds between two refreshes of the lists
 STOP_LIMIT = 1.0
+FAILED_TASKS = "failed-tasks"  # the engine's notice about tasks that wait in Review
 
 type Tell = Callable[[str], None]
 
@@ -50,41 +51,27 @@ def _sentence(error: CompanionError) -> str:
 
 
 class Companion:
-    """What a person meets. Made before the engine, so that the icon is there first; `attach` brings it to life."""
+    """What a person meets, over an open engine."""
 
-    def __init__(self, home: Home, quit_program: Callable[[], None]) -> None:
-        self._home = home
+    def __init__(self, engine: "Engine", tray: TrayHost, quit_program: Callable[[], None]) -> None:
+        self.engine = engine
+        self.tray = tray
         self._quit = quit_program
-        self._engine: Engine | None = None
         self._supervisor = Supervisor(self._on_fault)
         self._lists_changed = asyncio.Event()
-        self._unsubscribe: Callable[[], None] = lambda: None
+        self._problem_keys: set[str] = set()
         self._login = login_item()
         self.settings_window: SettingsWindow | None = None
         self.review_window: ReviewWindow | None = None
-        self.menu = self._make_menu()
-        self.menu.status_line.setText(tr("Starting…"))
-        self.status_window = self._make_status_window()
-        self.tray = TrayHost(self.menu)
-        self.tray.clicked.connect(lambda: popup(self.menu, self.open_status))
-        self.tray.missing.connect(self._no_tray)
-
-    @property
-    def engine(self) -> "Engine":
-        """The engine, once attached."""
-        assert self._engine is not None
-        return self._engine
-
-    def attach(self, engine: "Engine") -> None:
-        """The engine is open: show its state, ask the first question if it was never answered."""
-        self._engine = engine
         self._speak()
         self.notifier = Notifier(
             self._supervisor,
             enabled=lambda: bool(engine.settings.get("notifications.enabled")),
-            bubble=self.tray.bubble,
-            status_line=self.status_window.tell,
+            bubble=tray.bubble,
+            status_line=lambda sentence: self.status_window.tell(sentence),
         )
+        tray.clicked.connect(lambda: popup(self.menu, self.open_status))
+        tray.missing.connect(self._no_tray)
         self._unsubscribe = engine.bus.subscribe(self._on_event)
         self._supervisor.start(self._keep_lists(), "lists", "desktop")
         try:
@@ -93,6 +80,7 @@ class Companion:
             log.warning("start at login was not renewed: %s", error.strerror)
         self._show_status()
         self._lists_changed.set()
+        engine.has_window = True
         if not engine.status().answered:
             self.open_status()
 
@@ -100,20 +88,15 @@ class Companion:
         """Close every window and end every task of ours."""
         self._unsubscribe()
         await self._supervisor.cancel(timeout=STOP_LIMIT)
-        self.close()
-
-    def close(self) -> None:
-        """Take windows and icon away."""
         for window in (self.settings_window, self.review_window, self.status_window):
             if window is not None:
                 window.close()
-        self.tray.close()
 
     # What a person asks for.
 
     def open_status(self) -> None:
         """The window behind the icon; before the first answer it holds the question."""
-        if self._engine is not None and not self.engine.status().answered:
+        if not self.engine.status().answered:
             self._act("first question", self._load_question())
         _raise(self.status_window)
 
@@ -156,7 +139,8 @@ class Companion:
         return window
 
     def _make_settings(self) -> SettingsWindow:
-        window = SettingsWindow(self.engine.settings, self._login, self.engine.providers())
+        engine = self.engine
+        window = SettingsWindow(engine.settings, self._login, engine.providers(), engine.efforts)
         window.models.test.connect(lambda index: self._act("test", self._test(window, index)))
         window.models.key_entered.connect(
             lambda provider, value, where: self._act(
@@ -207,7 +191,7 @@ class Companion:
         self._act("shelf", self.engine.use_shelf(name), tell)
 
     async def _connect(self, path: str) -> str:
-        row = await self.engine.connect_shelf(path)
+        row = await self.engine.connect_shelf(Path(path))
         return tr("{name} is connected. Choose Use this shelf to record there.", name=row.name)
 
     async def _disconnect(self, name: str) -> str:
@@ -225,7 +209,7 @@ class Companion:
         window.models.show_test(index, sentence)
 
     async def _keep_key(self, provider: str, value: str, where: str) -> str:
-        await self.engine.set_key(provider, value, where)
+        await self.engine.set_key(provider, value, where)  # type: ignore[arg-type]
         return tr("The key is kept. Press Test at a model to try it.")
 
     # What the engine tells.
@@ -253,9 +237,10 @@ class Companion:
         await self._say("shelf", sentence, "")
 
     async def _notice(self, notice: Notice) -> None:
-        buttons: list[tuple[str, str, Action]] = [("default", tr("Open"), self.open_status)]
-        if self.engine.status().failed:
-            buttons = [("default", tr("Open"), self.open_review), ("review", tr("Review"), self.open_review)]
+        open_it, label = self.open_status, tr("Open")
+        if notice.key == FAILED_TASKS:
+            open_it, label = self.open_review, tr("Review")
+        buttons: list[tuple[str, str, Action]] = [("default", label, open_it), ("open", label, open_it)]
         body = " ".join(part for part in (notice.message, notice.action) if part)
         await self.notifier.show(notice.key, notice.title, body, buttons)
 
@@ -272,7 +257,7 @@ class Companion:
 
     def _on_fault(self, name: str, error: BaseException) -> None:
         self.status_window.tell(
-            tr("A fault in the program stopped “{name}”. Details: {path}", name=name, path=self._home.log_file)
+            tr("A fault in the program stopped “{name}”. Details: {path}", name=name, path=self.engine.home.log_file)
         )
 
     def _no_tray(self) -> None:
@@ -282,8 +267,7 @@ class Companion:
             "On GNOME the extension AppIndicator brings them. Without it, start the program again to get this window."
         )
         self.status_window.tell(f"{title}. {body}")
-        if self._engine is not None:
-            self._act("no tray", self.notifier.show("no-tray", title, body, []))
+        self._act("no tray", self.notifier.show("no-tray", title, body, []))
 
     def _show_status(self) -> None:
         status, now = self.engine.status(), time.time()
@@ -291,8 +275,11 @@ class Companion:
         self.tray.show_status(status, now)
         self.status_window.show_status(status, now)
         current = {problem.key for problem in status.problems}
-        for key in self.notifier.keys - current:
+        for key in self._problem_keys - current:
             self.notifier.withdraw(key)
+        self._problem_keys = current
+        if not status.failed:
+            self.notifier.withdraw(FAILED_TASKS)
 
     async def _keep_lists(self) -> None:
         """Menus and windows with lists follow the engine, a little behind."""
@@ -324,10 +311,8 @@ class Companion:
 
     def _speak(self) -> None:
         i18n.use(str(self.engine.settings.get("ui.language")))
-        self.menu.deleteLater()
         self.menu = self._make_menu()
         self.tray.set_menu(self.menu)
-        self.status_window.deleteLater()
         self.status_window = self._make_status_window()
 
     def _change_language(self) -> None:
@@ -335,9 +320,9 @@ class Companion:
         status_open = self.status_window.isVisible()
         settings_open = self.settings_window is not None and self.settings_window.isVisible()
         review_open = self.review_window is not None and self.review_window.isVisible()
-        for window in (self.settings_window, self.review_window):
-            if window is not None:
-                window.deleteLater()
+        for old in (self.settings_window, self.review_window, self.status_window, self.menu):
+            if old is not None:
+                old.deleteLater()
         self.settings_window = self.review_window = None
         self._speak()
         self._show_status()

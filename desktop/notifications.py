@@ -142,8 +142,3 @@ class Notifier:
     def withdraw(self, key: str) -> None:
         """What it told is over: the next time it is news again."""
         self._keys.discard(key)
-
-    @property
-    def keys(self) -> frozenset[str]:
-        """What has been told and not withdrawn."""
-        return frozenset(self._keys)

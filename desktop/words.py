@@ -82,7 +82,7 @@ def waiting(status: Status) -> int:
 
 def server_name(server: str) -> str:
     """What holds the shelf, in a person's words."""
-    return tr("built-in shelf") if "hypatia-companion" in server or server in ("", "builtin", "built-in") else server
+    return tr("built-in shelf") if server == "built-in" else "Hypatia"
 
 
 def session_title(row: SessionRow) -> str:

@@ -712,6 +712,12 @@ class AlreadyRunning(UserFixable):
         )
 
 
+async def show_running(home: Home) -> bool:
+    """Ask the engine that holds the lock to show its window; false when it has none. Raises NotReachable."""
+    answer = await instance.ask_running(home, "show")
+    return bool(answer.get("window"))
+
+
 _EXECUTORS = {
     "log-message": log_message,
     "session-node": session_node,

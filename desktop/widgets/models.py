@@ -1,7 +1,7 @@
 """The ordered list of models: best first, thinking effort as each model declares it, a test, and keys."""
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import (
@@ -20,10 +20,22 @@ from PySide6.QtWidgets import (
 from desktop.i18n import tr
 from desktop.widgets.fields import error_label
 from desktop.widgets.text import GRID, card, clear, heading, muted, spaced, strong
-from engine.settings.table import route_problem
+from engine.settings import BY_KEY
 
-type Provider = tuple[str, str, bool, Callable[[str], list[str]]]
-"""Id, label, whether it needs a key, and the efforts a model of it declares."""
+
+class Provider(Protocol):
+    """Where models can be asked, as the engine lists them."""
+
+    @property
+    def id(self) -> str: ...
+    @property
+    def label(self) -> str: ...
+    @property
+    def needs_key(self) -> bool: ...
+
+
+type Efforts = Callable[[str, str], list[str]]
+"""Thinking efforts that a model (provider, name) declares."""
 
 type RouteValue = dict[str, str]
 
@@ -33,12 +45,11 @@ class RouteRow(QFrame):
 
     def __init__(self, owner: "ModelList", index: int, route: RouteValue, last: bool) -> None:
         super().__init__()
-        provider = owner.provider(route["provider"])
-        name = strong(f"{index + 1}. {provider[1] if provider else route['provider']} · {route['model']}")
+        name = strong(f"{index + 1}. {owner.label(route['provider'])} · {route['model']}")
         self.effort = QComboBox()
         self.effort.setAccessibleName(tr("Thinking effort"))
         self.effort.addItem(tr("default"), "")
-        for effort in provider[3](route["model"]) if provider else []:
+        for effort in owner.efforts(route["provider"], route["model"]):
             self.effort.addItem(effort, effort)
         chosen = route.get("reasoningEffort", "")
         if self.effort.findData(chosen) < 0:
@@ -100,9 +111,10 @@ class ModelList(QWidget):
     test = Signal(int)
     key_entered = Signal(str, str, str)  # provider, value, where: keyring | session | file
 
-    def __init__(self, title: str, help_text: str, providers: list[Provider]) -> None:
+    def __init__(self, title: str, help_text: str, providers: Sequence[Provider], efforts: Efforts) -> None:
         super().__init__()
         self._providers = providers
+        self.efforts = efforts
         self._routes: list[RouteValue] | None = None
         self._rows = spaced(QVBoxLayout())
         self.error = error_label()
@@ -120,8 +132,8 @@ class ModelList(QWidget):
 
     def _add_form(self) -> QWidget:
         self.new_provider, self.new_model, self.new_url = QComboBox(), QLineEdit(), QLineEdit()
-        for id_, label, _, _ in self._providers:
-            self.new_provider.addItem(label, id_)
+        for one in self._providers:
+            self.new_provider.addItem(one.label, one.id)
         self.new_model.setPlaceholderText(tr("Name as the provider spells it"))
         self.new_url.setPlaceholderText(tr("Empty: the provider's own"))
         self.add = QPushButton(tr("&Add model"))
@@ -139,9 +151,9 @@ class ModelList(QWidget):
 
     def _key_form(self) -> QWidget:
         self.key_provider, self.key_value, self.key_where = QComboBox(), QLineEdit(), QComboBox()
-        for id_, label, needs_key, _ in self._providers:
-            if needs_key:
-                self.key_provider.addItem(label, id_)
+        for one in self._providers:
+            if one.needs_key:
+                self.key_provider.addItem(one.label, one.id)
         self.key_value.setEchoMode(QLineEdit.EchoMode.Password)
         for where, label in (
             ("keyring", tr("In the system's keyring")),
@@ -179,9 +191,9 @@ class ModelList(QWidget):
         outer.addLayout(line)
         return box
 
-    def provider(self, id_: str) -> Provider | None:
-        """The provider of an id, if it is one of the table."""
-        return next((row for row in self._providers if row[0] == id_), None)
+    def label(self, provider: str) -> str:
+        """A provider's own name; its id where it is not in the table."""
+        return next((one.label for one in self._providers if one.id == provider), provider)
 
     def show_value(self, routes: list[Any]) -> None:
         """Show the list in use."""
@@ -242,8 +254,8 @@ class ModelList(QWidget):
             route["baseUrl"] = url
         if not route["model"]:
             self.show_error(tr("Type the name of the model."))
-        elif problem := route_problem(route):
-            self.show_error(tr("Not added: {why}.", why=problem))
+        elif problem := BY_KEY["consolidation.models"].problem([route]):
+            self.show_error(tr("Not added: {why}.", why=problem.partition(": ")[2] or problem))
         elif any(
             (known["provider"], known["model"]) == (route["provider"], route["model"]) for known in self._routes or []
         ):

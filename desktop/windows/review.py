@@ -27,7 +27,7 @@ class TaskCard(QFrame):
         facts = [
             tr("Model: {route}", route=task.route) if task.route else "",
             trn("failed {n} time", "failed {n} times", task.attempts),
-            tr("last {when}", when=ago(failed_at, now)),
+            ago(failed_at, now),
             tr("project {name}", name=task.project) if task.project else "",
         ]
         line = muted(" · ".join(fact for fact in facts if fact))

@@ -1,5 +1,7 @@
 """Settings, made from the settings table: one page per group, a search box on top, saved as changed."""
 
+from collections.abc import Sequence
+
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QKeySequence
 from PySide6.QtWidgets import (
@@ -17,7 +19,7 @@ from desktop.autostart import LoginFile, LoginRegistry
 from desktop.i18n import chinese, tr
 from desktop.icons import app_icon
 from desktop.widgets.fields import Field, Toggle
-from desktop.widgets.models import ModelList, Provider
+from desktop.widgets.models import Efforts, ModelList, Provider
 from desktop.widgets.shelves import ShelfList
 from desktop.widgets.text import GRID, muted, shortcut, spaced
 from engine.errors import CompanionError
@@ -31,7 +33,9 @@ class SettingsWindow(QWidget):
 
     saved = Signal(str)
 
-    def __init__(self, settings: Settings, login: LoginFile | LoginRegistry, providers: list[Provider]) -> None:
+    def __init__(
+        self, settings: Settings, login: LoginFile | LoginRegistry, providers: Sequence[Provider], efforts: Efforts
+    ) -> None:
         super().__init__()
         self.setWindowTitle(tr("Settings"))
         self.setWindowIcon(app_icon())
@@ -45,7 +49,7 @@ class SettingsWindow(QWidget):
         )
         row = BY_KEY[MODELS]
         title, help_text = (row.label_zh, row.help_zh) if chinese() else (row.label_en, row.help_en)
-        self.models = ModelList(title, help_text, providers)
+        self.models = ModelList(title, help_text, providers, efforts)
         self.models.edited.connect(lambda routes: self._save(MODELS, routes))
         self.shelves = ShelfList()
         self.search = QLineEdit(placeholderText=tr("Search settings"), clearButtonEnabled=True)
@@ -58,7 +62,8 @@ class SettingsWindow(QWidget):
             self._pages.addWidget(self._page(group))
         self.groups.currentRowChanged.connect(self._pages.setCurrentIndex)
         self.groups.setCurrentRow(0)
-        self.groups.setMaximumWidth(22 * GRID)
+        self.groups.setMaximumWidth(20 * GRID)
+        self.groups.setSpacing(GRID // 4)
         split = spaced(QHBoxLayout())
         split.addWidget(self.groups)
         split.addWidget(self._pages, 1)

@@ -34,16 +34,14 @@ class StatusWindow(QWidget):
         self.question = FirstStart()
         self.question.postponed.connect(self.close)
         self._picture, self._state, self._place = QLabel(), heading(), muted()
-        self._numbers = {
-            key: QLabel()
-            for key in (
-                tr("Messages recorded today"),
-                tr("Model tokens used today"),
-                tr("Conversations known"),
-                tr("Tasks left"),
-                tr("Waiting until they can be read"),
-            )
-        }
+        self._deferred = QLabel(tr("Waiting until they can be read"))
+        self._numbers = [
+            (QLabel(tr("Messages recorded today")), QLabel()),
+            (QLabel(tr("Model tokens used today")), QLabel()),
+            (QLabel(tr("Conversations known")), QLabel()),
+            (QLabel(tr("Tasks left")), QLabel()),
+            (self._deferred, QLabel()),
+        ]
         self._problem_list = spaced(QVBoxLayout())
         self.pause = self._menu_button(tr("&Pause"), menu.pause_menu)
         self.resume = self._button(tr("Resu&me"), menu.resume)
@@ -55,7 +53,7 @@ class StatusWindow(QWidget):
         self._pages.addWidget(self._build())
         spaced(QVBoxLayout(self)).addWidget(self._pages)
         shortcut(self, QKeySequence.StandardKey.Close, self.close)
-        self.resize(600, 480)
+        self.resize(576, 448)
 
     def _button(self, label: str, action: QAction) -> QPushButton:
         button = QPushButton(label)
@@ -76,9 +74,9 @@ class StatusWindow(QWidget):
         head.addLayout(words, 1)
         table = QGridLayout()
         table.setHorizontalSpacing(2 * GRID)
-        for row, (label, value) in enumerate(self._numbers.items()):
+        for row, (label, value) in enumerate(self._numbers):
             value.setAlignment(Qt.AlignmentFlag.AlignRight)
-            table.addWidget(QLabel(label), row, 0)
+            table.addWidget(label, row, 0)
             table.addWidget(value, row, 1)
         table.setColumnStretch(2, 1)
         first, second = spaced(QHBoxLayout()), spaced(QHBoxLayout())
@@ -121,8 +119,11 @@ class StatusWindow(QWidget):
         self._state.setText(state_line(status, now))
         self._place.setText(tr("Shelf: {name}", name=status.shelf) + f" ({server_name(status.server)})")
         values = (status.logged_today, status.tokens_today, status.sessions, status.pending, status.deferred)
-        for label, value in zip(self._numbers.values(), values, strict=True):
-            label.setText(number(value))
+        for (label, shown), value in zip(self._numbers, values, strict=True):
+            shown.setText(number(value))
+            if label is self._deferred:
+                label.setVisible(value > 0)
+                shown.setVisible(value > 0)
         paused = status.state is State.PAUSED
         self.pause.setVisible(not paused)
         self.resume.setVisible(paused)
