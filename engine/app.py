@@ -2,20 +2,17 @@
 
 import asyncio
 import logging
-import os
-import re
 import sqlite3
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from engine import control, instance
-from engine.collector.collector import Collector, Rules, Sweep
+from engine.collector.collector import Collector, Sweep
 from engine.collector.project import Projects
-from engine.collector.spans import Caps
-from engine.collector.triggers import Thresholds
+from engine.configured import Configured, cutoff_of
 from engine.errors import CompanionError, Environment, UserFixable
 from engine.events import (
     Event,
@@ -39,12 +36,14 @@ from engine.models.call import ModelError
 from engine.models.client import ChatClient
 from engine.models.providers import PROVIDERS, Provider, declared, key_variables
 from engine.models.routes import Route, sanitise
+from engine.overview import Overview
 from engine.paths import Home
+from engine.pipeline import on_demand
 from engine.pipeline.cascade import cascade
 from engine.pipeline.consolidate import consolidate
-from engine.pipeline.context import Context, Options
+from engine.pipeline.context import Context
 from engine.pipeline.log_message import log_message
-from engine.pipeline.queue import Queue, QueueConfig, Task
+from engine.pipeline.queue import Queue, Task
 from engine.pipeline.session_node import session_node
 from engine.settings.secrets import Keys, Where
 from engine.settings.store import Settings
@@ -52,7 +51,6 @@ from engine.shelf.errors import ShelfNotConnected
 from engine.shelf.process import ShelfClient, find_server
 from engine.shelf.shelves import connect, disconnect, list_shelves
 from engine.shelf.writer import Writer
-from engine.sources.dsh.discovery import discover, dsh_home
 from engine.sources.watch import watch
 from engine.supervisor import Supervisor
 from engine.views import FailedTask, Found, Problem, SessionRow, ShelfRow, State, Status, SummariseResult
@@ -87,17 +85,17 @@ class Engine:
         self.tasks_done = 0
         self._owner = owner
         self._ledger = ledger
+        self._configured = Configured(settings)
         self._supervisor = Supervisor(self._task_died)
         self._logs = Logs(ledger)
         self._progress = Progress(ledger)
         self._history = History(ledger)
         self._calls = CallLog(ledger)
+        self._overview = Overview(ledger, self._logs, self._history, self._calls)
         self._keys = Keys(key_variables, home.config / "keys.toml")
         self._chat = ChatClient(self._keys, self._calls, self._warn)
         self._client = self._new_client()
-        self._collector = Collector(
-            ledger, self._logs, self._progress, Projects(), self._sessions_root(), self._rules, time.time, self._touch
-        )
+        self._collector = self._new_collector()
         self._work: Work | None = None
         self._problems: dict[str, Problem] = {}
         self._paused_until: float | None = None
@@ -154,7 +152,7 @@ class Engine:
         await self._open_shelf()
         if follow:
             self.following = True
-            self._supervisor.start(self._follow(), "follow the logs")
+            self._supervisor.start(self._follow(), "follow the logs", "follow")
             self._supervisor.start(self._tick(), "tick")
 
     async def attach(self, *, run: bool) -> None:
@@ -167,7 +165,8 @@ class Engine:
         self.following = False
         if self._work is not None:
             await self._work.queue.dispose(timeout=1.5)
-        await self._supervisor.cancel("main", timeout=1.0)
+        await self._supervisor.cancel("follow", timeout=1.0)
+        await self._supervisor.cancel("main", timeout=0.5)
         await self._client.close()
         await self._chat.aclose()
         await self._supervisor.cancel(timeout=0.5)
@@ -182,7 +181,7 @@ class Engine:
 
     async def _follow(self) -> None:
         first = True
-        async for changed in watch(self._sessions_root(), self._stop):
+        async for changed in watch(self._configured.sessions_root(), self._stop):
             if self._paused_until is not None:
                 continue
             try:
@@ -224,22 +223,14 @@ class Engine:
                 if self._paused_until and self._paused_until <= time.time():
                     await self.resume()
                 if self._work is not None and self._paused_until is None:
-                    await self._close_idle(self._work)
+                    quiet = time.time() - 60 * self.settings.get("companion.idleCloseMinutes")
+                    least = self.settings.get("companion.idleCloseMinTokens")
+                    await on_demand.close_idle(self._work.context, quiet, least)
             except CompanionError as error:
                 self._problem("tick", error)
             except Exception:
                 log.exception("housekeeping failed; it is tried again")
             self._touch()
-
-    async def _close_idle(self, work: Work) -> None:
-        """Summarise the rest of conversations that have ended, as far as silence can tell (engine.md 15.4)."""
-        quiet = time.time() - 60 * self.settings.get("companion.idleCloseMinutes")
-        for file in await self._logs.files():
-            if file.session_id is None or file.version is None or file.turn_open or file.mtime_ns / 1e9 > quiet:
-                continue
-            await self._summarise(
-                work, file.session_id, file.version, self.settings.get("companion.idleCloseMinTokens")
-            )
 
     async def drained(self) -> None:
         """Wait until nothing is left to do now; failed and deferred tasks may remain."""
@@ -255,7 +246,7 @@ class Engine:
         if cutoff is None or self._ledger.read_only or not self.settings.get("enabled"):
             self._touch()
             return
-        queue = Queue(self._ledger, shelf, self._supervisor, self.bus, config=self._queue_config)
+        queue = Queue(self._ledger, shelf, self._supervisor, self.bus, config=self._configured.queue)
         writer = Writer(self._client, shelf)
         context = Context(
             shelf=shelf,
@@ -269,7 +260,7 @@ class Engine:
             chat=self._chat,
             queue=queue,
             bus=self.bus,
-            options=self._options,
+            options=self._configured.options,
             now=time.time,
             call_shelf=self._client.call,
             route_refused=self._route_refused,
@@ -371,95 +362,24 @@ class Engine:
 
     async def found(self) -> list[Found]:
         """What there is to record, without reading any of it."""
-        root = self._sessions_root()
-        return await asyncio.to_thread(_found, root)
+        return await self._overview.found(self._configured.sessions_root())
 
     async def sessions(self, limit: int = 20) -> list[SessionRow]:
-        """Conversations, newest first, with the words of ours that say how far they are."""
-        shelf = self.settings.get("shelf")
-        cutoff = await self._logs.choice(shelf)
-        rows = []
-        for row in await self._logs.overview(limit):
-            waiting = 0
-            for file in await self._logs.of_session(row["session_id"]):
-                mark = await self._progress.get(shelf, row["session_id"], file.version or 0)
-                waiting += sum(
-                    message.tokens
-                    for message in await self._logs.messages(
-                        row["session_id"], file.version or 0, mark.consolidated_seq, mark.logged_seq
-                    )
-                    if not message.withdrawn and message.time >= (cutoff or 0)
-                )
-            rows.append(
-                SessionRow(
-                    row["session_id"],
-                    row["title"] or row["session_id"],
-                    row["project"],
-                    row["last_time"],
-                    row["messages"],
-                    waiting,
-                    row["status"],
-                    row["reason"],
-                )
-            )
-        return rows
+        """Conversations, newest first."""
+        return await self._overview.sessions(self.settings.get("shelf"), limit)
 
     async def summarise(self, session_id: str) -> SummariseResult:
         """Queue everything of a conversation that has no summary yet, whatever its size (engine.md 11.1)."""
-        work = self._work
         if not self.settings.get("enabled") or not self.settings.get("consolidation.enabled"):
             return SummariseResult(session_id, False, "disabled", 0, 0)
-        if work is None:
+        if self._work is None:
             return SummariseResult(session_id, False, "unavailable", 0, 0)
-        files = await self._logs.of_session(session_id)
-        if not files:
-            return SummariseResult(session_id, False, "unknown-session", 0, 0)
-        result = SummariseResult(session_id, False, "empty", 0, 0)
-        for file in files:
-            outcome = await self._summarise(work, session_id, file.version or 0, 1)
-            if outcome.queued or result.reason == "empty":
-                result = outcome
-        return result
-
-    async def _summarise(self, work: Work, session_id: str, version: int, min_tokens: int) -> SummariseResult:
-        file = await self._logs.file(session_id, version)
-        if file is None or file.cut is None:
-            return SummariseResult(session_id, False, "empty", 0, 0)
-        mark = await self._progress.get(work.shelf, session_id, version)
-        start = await work.context.span_start(file, mark.consolidated_seq)
-        rows = await work.context.visible(session_id, version, start, mark.logged_seq)
-        if sum(row.tokens for row in rows) < min_tokens:
-            return SummariseResult(session_id, False, "empty", start, mark.logged_seq)
-        record = await work.queue.task("consolidate", session_id, version)
-        if record is not None and record.status in ("pending", "running") and record.to_seq >= mark.logged_seq:
-            return SummariseResult(session_id, False, "busy", record.from_seq, record.to_seq)
-        await work.queue.enqueue(
-            "consolidate", session_id, version, start, mark.logged_seq, file.project, immediate=True
-        )
-        return SummariseResult(session_id, True, "", start, mark.logged_seq)
+        outcome = await on_demand.summarise(self._work.context, session_id)
+        return SummariseResult(session_id, outcome.queued, outcome.reason, outcome.from_seq, outcome.to_seq)
 
     async def tasks(self) -> list[FailedTask]:
-        """Every task that has failed or waits for something, as Review shows it."""
-        work = self._work
-        if work is None:
-            return []
-        titles = {file.session_id: file.title for file in await self._logs.files() if file.title}
-        return [
-            FailedTask(
-                task.id,
-                task.kind,
-                task.session_id,
-                titles.get(task.session_id, task.session_id),
-                task.project,
-                task.attempts,
-                task.route,
-                task.error or "",
-                task.action,
-                task.changed_at,
-                task.status,
-            )
-            for task in await work.queue.tasks()
-        ]
+        """Every task there is, as Review shows the failed ones."""
+        return await self._overview.tasks(await self._records())
 
     async def failed_tasks(self) -> list[FailedTask]:
         """The tasks a person has to decide on."""
@@ -467,13 +387,17 @@ class Engine:
 
     async def retry(self, task_id: str) -> bool:
         """Run a failed task again from the first model on; false when it is gone."""
-        done = self._work is not None and await self._work.queue.retry(task_id)
-        self._touch()
-        return done
+        return await self._decide("retry", task_id)
 
     async def discard(self, task_id: str) -> bool:
         """Give a task up; what it would have made is not made. False when it is gone."""
-        done = self._work is not None and await self._work.queue.discard(task_id)
+        return await self._decide("discard", task_id)
+
+    async def _decide(self, verb: Literal["retry", "discard"], task_id: str) -> bool:
+        if self._work is None:
+            return False
+        queue = self._work.queue
+        done = await (queue.retry(task_id) if verb == "retry" else queue.discard(task_id))
         self._touch()
         return done
 
@@ -509,60 +433,29 @@ class Engine:
 
     async def refresh(self) -> Status:
         """Take a new snapshot; StatusChanged goes out when it differs."""
-        shelf = self.settings.get("shelf")
-        counts = await self.queue_counts()
-        today = time.strftime("%Y-%m-%d")
-        midnight = time.mktime(time.strptime(today, "%Y-%m-%d"))
-        totals = await self._calls.totals(int(midnight * 1000))
-        answered = await self._logs.choice(shelf) is not None
-        problems = tuple(self._problems.values())
-        pending = counts.get("pending", 0) + counts.get("running", 0)
-        failed = counts.get("failed", 0)
-        state = State.RESTING
-        if self._paused_until is not None:
-            state = State.PAUSED
-        elif failed or not answered:
-            state = State.ATTENTION
-        elif problems:
-            state = State.DEGRADED
-        elif counts.get("running", 0) or self._reading:
-            state = State.WORKING
-        status = Status(
-            state=state,
-            answered=answered,
-            shelf=shelf,
+        status = await self._overview.status(
+            shelf=self.settings.get("shelf"),
             server=self._client.server_name,
-            logged_today=await self._history.logged_on(shelf, today),
-            tokens_today=totals.input_tokens + totals.output_tokens,
-            pending=pending,
-            deferred=counts.get("deferred", 0),
-            failed=failed,
-            sessions=await self._logs.count_sessions(),
+            tasks=await self._records(),
+            busy=self._reading,
             paused_until=self._paused_until,
-            problems=problems,
+            problems=list(self._problems.values()),
         )
         if status != self._status:
             self._status = status
             self.bus.emit(StatusChanged())
         return status
 
+    async def _records(self) -> list[Task]:
+        return await self._work.queue.tasks() if self._work is not None else []
+
     async def log_files(self) -> list[dict[str, Any]]:
-        """Every log file that is not simply fine, with its reason, and how many are."""
-        rows = []
-        for file in await self._logs.files():
-            if file.status != "ok":
-                rows.append(
-                    {"path": file.path, "session": file.session_id, "status": file.status, "reason": file.reason}
-                )
-        return rows
+        """Every log file that is not simply fine, with its reason."""
+        return await self._overview.log_files()
 
     async def model_totals(self) -> CallTotals:
-        """Calls and tokens since the ledger began keeping them."""
-        return await self._calls.totals(0)
-
-    async def queue_counts(self) -> dict[str, int]:
-        """Tasks by status."""
-        return {str(k): n for k, n in (await self._work.queue.counts()).items()} if self._work is not None else {}
+        """Calls and tokens of the last 35 days."""
+        return await self._overview.model_totals()
 
     def written(self) -> tuple[dict[str, int], dict[str, int]]:
         """Entries and edges this run made, and those that were already there, per kind."""
@@ -648,59 +541,34 @@ class Engine:
             self._supervisor.start(
                 self._history.setting_change(key, str(old.get(key)), str(new.get(key))), "note a setting"
             )
-        if "binaries" in keys or "enabled" in keys or "sources.dshHome" in keys:
-            self._supervisor.start(self._rebuild(), "rebuild after a setting")
+        if {"shelf", "enabled", "binaries", "sources.dshHome"} & set(keys):
+            self._supervisor.start(self._rebuild(keys), "rebuild after a setting")
         self.bus.emit(SettingsChanged(keys))
         self._touch()
 
-    async def _rebuild(self) -> None:
+    async def _rebuild(self, keys: tuple[str, ...]) -> None:
+        """Put parts together anew that depend on these settings; a switch of the shelf has done that itself."""
         async with self._switching:
+            if keys == ("shelf",) and self._work is not None and self._work.shelf == self.settings.get("shelf"):
+                return
             await self._close_shelf()
-            await self._client.close()
-            self._client = self._new_client()
+            if "binaries" in keys:
+                await self._client.close()
+                self._client = self._new_client()
             await self._open_shelf()
+        if "sources.dshHome" in keys and self.following:
+            await self._supervisor.cancel("follow")
+            self._collector = self._new_collector()
+            self._supervisor.start(self._follow(), "follow the logs", "follow")
         await self._look_again()
 
     def _new_client(self) -> ShelfClient:
         command = find_server(self.home, self.settings.get("binaries"))
         return ShelfClient(command, self._supervisor, grace=1.0)
 
-    def _sessions_root(self) -> Path:
-        own = self.settings.get("sources.dshHome").strip()
-        return (Path(own).expanduser() if own else dsh_home(os.environ)) / "sessions"
-
-    def _rules(self) -> Rules:
-        return Rules(
-            enabled=self.settings.get("collector.enabled"),
-            subagents=self.settings.get("collector.subagents") == "log",
-            flush_window=self.settings.get("queue.flushWindowMs") / 1000,
-        )
-
-    def _queue_config(self) -> QueueConfig:
-        get = self.settings.get
-        return QueueConfig(
-            concurrency=get("queue.concurrency"),
-            max_attempts=get("queue.maxAttempts"),
-            retry_delay=get("queue.retryDelayMs") / 1000,
-            flush_window=get("queue.flushWindowMs") / 1000,
-        )
-
-    def _options(self) -> Options:
-        get = self.settings.get
-        routes, _ = sanitise(get("consolidation.models"))
-        return Options(
-            caps=Caps(get("collector.maxUserChars"), get("collector.maxAssistantChars"), get("collector.toolLedger")),
-            thresholds=Thresholds(get("consolidation.checkEveryTurns"), get("consolidation.minNewTokens")),
-            summarise=get("consolidation.enabled"),
-            max_input_tokens=get("consolidation.maxInputTokens"),
-            max_output_tokens=get("consolidation.maxOutputTokens"),
-            max_units=get("consolidation.maxWorkUnitsPerRun"),
-            timeout=get("consolidation.timeoutMs") / 1000,
-            archive=get("consolidation.cascade.enabled"),
-            archive_batch=get("consolidation.cascade.batchSize"),
-            archive_runs=get("consolidation.cascade.maxBatchesPerRun"),
-            routes=tuple(routes),
-        )
+    def _new_collector(self) -> Collector:
+        root, rules = self._configured.sessions_root(), self._configured.rules
+        return Collector(self._ledger, self._logs, self._progress, Projects(), root, rules, time.time, self._touch)
 
 
 class AlreadyRunning(UserFixable):
@@ -728,35 +596,3 @@ _EXECUTORS = {
 
 def _bound(run: Callable[[Context, Task], Any], context: Context) -> Callable[[Task], Any]:
     return lambda task: run(context, task)
-
-
-def cutoff_of(start: str, now: float) -> int:
-    """The instant (epoch ms) from which messages may be recorded: `now`, `all`, or a number of days such as `7d`."""
-    start = start.strip().lower()
-    if start == "now":
-        return int(now * 1000)
-    if start == "all":
-        return 0
-    if match := re.fullmatch(r"([1-9][0-9]{0,4})d", start):
-        return int((now - int(match.group(1)) * 86_400) * 1000)
-    raise UserFixable("This start is not understood", f"“{start}” is neither now, all nor a number of days.", "Use 7d.")
-
-
-def _found(root: Path) -> list[Found]:
-    discovery = discover(root)
-    if not discovery.logs:
-        return []
-    now = time.time()
-    newest: dict[str, float] = {}
-    for one in discovery.logs:
-        newest[one.session_id] = max(newest.get(one.session_id, 0), one.mtime_ns / 1e9)
-    return [
-        Found(
-            "DSH",
-            str(root.parent),
-            len(newest),
-            sum(one.size for one in discovery.logs),
-            sum(now - t < 7 * 86_400 for t in newest.values()),
-            sum(now - t < 30 * 86_400 for t in newest.values()),
-        )
-    ]

@@ -9,13 +9,15 @@ import logging.handlers
 import signal
 import sys
 import time
+from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from engine import control
-from engine.app import AlreadyRunning, Engine, cutoff_of
+from engine.app import AlreadyRunning, Engine
+from engine.configured import cutoff_of
 from engine.errors import CompanionError, UserFixable
 from engine.instance import NotReachable, ask_running
 from engine.jsonrpc import RpcError
@@ -188,7 +190,7 @@ async def _until(stop: asyncio.Event, engine: Engine) -> None:
 
 async def _report(engine: Engine, seconds: float) -> dict[str, Any]:
     written, already = engine.written()
-    counts = await engine.queue_counts()
+    counts = Counter(task.status for task in await engine.tasks())
     totals = await engine.model_totals()
     status = engine.status()
     swept = engine.swept
@@ -207,9 +209,9 @@ async def _report(engine: Engine, seconds: float) -> dict[str, Any]:
         "edges": written.get("edges", 0),
         "tasks": {
             "done": engine.tasks_done,
-            "failed": counts.get("failed", 0),
-            "pending": counts.get("pending", 0) + counts.get("running", 0),
-            "deferred": counts.get("deferred", 0),
+            "failed": counts["failed"],
+            "pending": counts["pending"] + counts["running"],
+            "deferred": counts["deferred"],
         },
         "model": {
             "calls": totals.calls,

@@ -213,12 +213,21 @@ class Logs:
             else:
                 await db.execute("INSERT OR REPLACE INTO state VALUES (?, ?)", (key, value))
 
-    async def overview(self, limit: int) -> list[sqlite3.Row]:
-        """Conversations with their counts, newest first: id, title, project, last_time, messages, status, reason."""
+    async def overview(self, shelf: str, cutoff: int, limit: int) -> list[sqlite3.Row]:
+        """Conversations newest first: id, title, project, last_time, messages, waiting (tokens), status, reason."""
         sql = """
-            SELECT f.session_id, f.title, f.project, f.cwd, max(f.last_time) AS last_time, f.status, f.reason,
-                   (SELECT count(*) FROM message m WHERE m.session_id = f.session_id) AS messages
+            SELECT f.session_id, f.title, f.project, max(f.last_time) AS last_time, f.status, f.reason,
+                   (SELECT count(*) FROM message m WHERE m.session_id = f.session_id) AS messages,
+                   (SELECT coalesce(sum(m.tokens), 0) FROM message m JOIN watermark w
+                      ON w.shelf = ? AND w.session_id = m.session_id AND w.version = m.version
+                     WHERE m.session_id = f.session_id AND m.withdrawn = 0 AND m.time >= ?
+                       AND m.seq >= w.consolidated_seq AND m.seq < w.logged_seq) AS waiting
             FROM log_file f WHERE f.session_id IS NOT NULL AND f.subagent = 0
             GROUP BY f.session_id ORDER BY last_time DESC LIMIT ?
         """
-        return await self._ledger.read(sql, (limit,))
+        return await self._ledger.read(sql, (shelf, cutoff, limit))
+
+    async def titles(self) -> dict[str, str]:
+        """Title of each conversation, from its newest format."""
+        sql = "SELECT session_id, title FROM log_file WHERE title != '' ORDER BY version"
+        return {row["session_id"]: row["title"] for row in await self._ledger.read(sql)}

@@ -1,0 +1,76 @@
+"""What the settings mean to the parts of the engine, read anew at each use."""
+
+import os
+import re
+from pathlib import Path
+
+from engine.collector.collector import Rules
+from engine.collector.spans import Caps
+from engine.collector.triggers import Thresholds
+from engine.errors import UserFixable
+from engine.models.routes import sanitise
+from engine.pipeline.context import Options
+from engine.pipeline.queue import QueueConfig
+from engine.settings.store import Settings
+from engine.sources.dsh.discovery import dsh_home
+
+
+class Configured:
+    """Typed views of the settings for collector, queue and executors."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._get = settings.get
+
+    def sessions_root(self) -> Path:
+        """Where DSH keeps its conversations."""
+        own = self._get("sources.dshHome").strip()
+        return (Path(own).expanduser() if own else dsh_home(os.environ)) / "sessions"
+
+    def rules(self) -> Rules:
+        """What the collector records."""
+        return Rules(
+            enabled=self._get("collector.enabled"),
+            subagents=self._get("collector.subagents") == "log",
+            flush_window=self._get("queue.flushWindowMs") / 1000,
+        )
+
+    def queue(self) -> QueueConfig:
+        """How the queue runs."""
+        return QueueConfig(
+            concurrency=self._get("queue.concurrency"),
+            max_attempts=self._get("queue.maxAttempts"),
+            retry_delay=self._get("queue.retryDelayMs") / 1000,
+            flush_window=self._get("queue.flushWindowMs") / 1000,
+        )
+
+    def options(self) -> Options:
+        """What the executors do."""
+        get = self._get
+        routes, _ = sanitise(get("consolidation.models"))
+        return Options(
+            caps=Caps(get("collector.maxUserChars"), get("collector.maxAssistantChars"), get("collector.toolLedger")),
+            thresholds=Thresholds(get("consolidation.checkEveryTurns"), get("consolidation.minNewTokens")),
+            summarise=get("consolidation.enabled"),
+            max_input_tokens=get("consolidation.maxInputTokens"),
+            max_output_tokens=get("consolidation.maxOutputTokens"),
+            max_units=get("consolidation.maxWorkUnitsPerRun"),
+            timeout=get("consolidation.timeoutMs") / 1000,
+            archive=get("consolidation.cascade.enabled"),
+            archive_batch=get("consolidation.cascade.batchSize"),
+            archive_runs=get("consolidation.cascade.maxBatchesPerRun"),
+            routes=tuple(routes),
+        )
+
+
+def cutoff_of(start: str, now: float) -> int:
+    """The instant (epoch ms) from which messages may be recorded: `now`, `all`, or a number of days such as `7d`."""
+    start = start.strip().lower()
+    if start == "now":
+        return int(now * 1000)
+    if start == "all":
+        return 0
+    if match := re.fullmatch(r"([1-9][0-9]{0,4})d", start):
+        return int((now - int(match.group(1)) * 86_400) * 1000)
+    raise UserFixable(
+        "This start is not understood", f"“{start}” is neither now, all, nor a number of days.", "Write it like 7d."
+    )

@@ -1,0 +1,149 @@
+"""Everything people are shown, read from the ledger; no conversation text but titles."""
+
+import asyncio
+import time
+from pathlib import Path
+from typing import Any
+
+from engine.ledger.calls import CallLog, CallTotals
+from engine.ledger.database import Ledger
+from engine.ledger.history import History
+from engine.ledger.logs import Logs
+from engine.pipeline.queue import Task
+from engine.sources.dsh.discovery import discover
+from engine.views import FailedTask, Found, Problem, SessionRow, State, Status
+
+
+class Overview:
+    """Reads snapshots; changes nothing."""
+
+    def __init__(self, ledger: Ledger, logs: Logs, history: History, calls: CallLog) -> None:
+        self._ledger = ledger
+        self._logs = logs
+        self._history = history
+        self._calls = calls
+
+    async def status(
+        self,
+        *,
+        shelf: str,
+        server: str,
+        tasks: list[Task],
+        busy: bool,
+        paused_until: float | None,
+        problems: list[Problem],
+    ) -> Status:
+        """One snapshot. The most pressing state wins: paused, needs you, needs attention, working, resting."""
+        counts = {
+            word: sum(task.status == word for task in tasks) for word in ("running", "pending", "deferred", "failed")
+        }
+        problems = problems + _stuck(tasks)
+        answered = await self._logs.choice(shelf) is not None
+        state = State.RESTING
+        if paused_until is not None:
+            state = State.PAUSED
+        elif counts["failed"] or not answered:
+            state = State.ATTENTION
+        elif problems:
+            state = State.DEGRADED
+        elif counts["running"] or busy:
+            state = State.WORKING
+        today = time.strftime("%Y-%m-%d")
+        totals = await self._calls.totals(int(time.mktime(time.strptime(today, "%Y-%m-%d")) * 1000))
+        return Status(
+            state=state,
+            answered=answered,
+            shelf=shelf,
+            server=server,
+            logged_today=await self._history.logged_on(shelf, today),
+            tokens_today=totals.input_tokens + totals.output_tokens,
+            pending=counts["pending"] + counts["running"],
+            deferred=counts["deferred"],
+            failed=counts["failed"],
+            sessions=await self._logs.count_sessions(),
+            paused_until=paused_until,
+            problems=tuple(problems),
+        )
+
+    async def sessions(self, shelf: str, limit: int) -> list[SessionRow]:
+        """Conversations, newest first, with the tokens that wait for a summary."""
+        cutoff = await self._logs.choice(shelf)
+        rows = await self._logs.overview(shelf, cutoff or 0, limit)
+        return [
+            SessionRow(
+                session_id=row["session_id"],
+                title=row["title"] or row["session_id"],
+                project=row["project"],
+                last_time=row["last_time"],
+                messages=row["messages"],
+                unsummarised_tokens=row["waiting"],
+                status=row["status"],
+                reason=row["reason"],
+            )
+            for row in rows
+        ]
+
+    async def tasks(self, tasks: list[Task]) -> list[FailedTask]:
+        """Tasks with the titles of their conversations."""
+        titles = await self._logs.titles()
+        return [
+            FailedTask(
+                task_id=task.id,
+                kind=task.kind,
+                session_id=task.session_id,
+                conversation=titles.get(task.session_id) or task.session_id,
+                project=task.project,
+                attempts=task.attempts,
+                route=task.route,
+                error=task.error or "",
+                action=task.action,
+                failed_at=task.changed_at,
+                status=task.status,
+            )
+            for task in tasks
+        ]
+
+    async def log_files(self) -> list[dict[str, Any]]:
+        """Every log file that is not simply fine, with its reason."""
+        return [
+            {"path": file.path, "session": file.session_id, "status": file.status, "reason": file.reason}
+            for file in await self._logs.files()
+            if file.status != "ok"
+        ]
+
+    async def model_totals(self) -> CallTotals:
+        """Calls and tokens of the last 35 days."""
+        return await self._calls.totals(0)
+
+    async def found(self, root: Path) -> list[Found]:
+        """What there is to record, without reading any of it."""
+        return await asyncio.to_thread(_found, root)
+
+
+def _stuck(tasks: list[Task]) -> list[Problem]:
+    """What keeps tasks from running although nobody has to decide on them: a shelf that is gone, a full disk."""
+    for task in tasks:
+        if task.status in ("pending", "deferred") and task.error and task.action and not task.attempts:
+            title, _, message = task.error.partition(": ")
+            return [Problem("shelf", title, message, task.action)]
+    return []
+
+
+def _found(root: Path) -> list[Found]:
+    discovery = discover(root)
+    if not discovery.logs:
+        return []
+    now = time.time()
+    newest: dict[str, float] = {}
+    for one in discovery.logs:
+        newest[one.session_id] = max(newest.get(one.session_id, 0), one.mtime_ns / 1e9)
+    return [
+        Found(
+            source="DSH",
+            folder=str(root.parent),
+            sessions=len(newest),
+            bytes=sum(one.size for one in discovery.logs),
+            last_7_days=sum(now - t < 7 * 86_400 for t in newest.values()),
+            last_30_days=sum(now - t < 30 * 86_400 for t in newest.values()),
+        )
+    ]

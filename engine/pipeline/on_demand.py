@@ -1,0 +1,54 @@
+"""Summaries that no threshold asked for: a person's wish, or a conversation that has ended (engine.md 11.1, 15.4)."""
+
+from dataclasses import dataclass
+
+from engine.pipeline.context import Context
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What came of it; `reason` is empty when a summary was queued."""
+
+    queued: bool
+    reason: str = ""
+    from_seq: int = 0
+    to_seq: int = 0
+
+
+async def summarise(context: Context, session_id: str) -> Outcome:
+    """Queue all that is recorded of a conversation and has no summary yet."""
+    files = await context.logs.of_session(session_id)
+    if not files:
+        return Outcome(False, "unknown-session")
+    outcomes = [await summarise_file(context, session_id, file.version or 0, 1) for file in files]
+    return next((o for o in outcomes if o.queued), next((o for o in outcomes if o.reason == "busy"), outcomes[-1]))
+
+
+async def summarise_file(context: Context, session_id: str, version: int, min_tokens: int) -> Outcome:
+    """The same for one log file, if at least `min_tokens` are waiting in it."""
+    file = await context.logs.file(session_id, version)
+    if file is None or file.cut is None:
+        return Outcome(False, "empty")
+    mark = await context.progress.get(context.shelf, session_id, version)
+    start = await context.span_start(file, mark.consolidated_seq)
+    rows = await context.visible(session_id, version, start, mark.logged_seq)
+    if sum(row.tokens for row in rows) < min_tokens:
+        return Outcome(False, "empty", start, mark.logged_seq)
+    record = await context.queue.task("consolidate", session_id, version)
+    if record is not None and record.status in ("pending", "running") and record.to_seq >= mark.logged_seq:
+        return Outcome(False, "busy", record.from_seq, record.to_seq)
+    await context.queue.enqueue(
+        "consolidate", session_id, version, start, mark.logged_seq, file.project, immediate=True
+    )
+    return Outcome(True, "", start, mark.logged_seq)
+
+
+async def close_idle(context: Context, quiet_since: float, min_tokens: int) -> None:
+    """Summarise the rest of conversations whose files were last written before `quiet_since` (epoch seconds)."""
+    for file in await context.logs.files():
+        if file.session_id is None or file.version is None or file.turn_open or file.mtime_ns / 1e9 > quiet_since:
+            continue
+        mark = await context.progress.get(context.shelf, file.session_id, file.version)
+        record = await context.queue.task("consolidate", file.session_id, file.version)
+        if mark.consolidated_seq < mark.logged_seq and record is None:
+            await summarise_file(context, file.session_id, file.version, min_tokens)
