@@ -31,7 +31,7 @@ _FORMS = (
 )
 _EXPRESSION = re.compile("|".join(_FORMS), re.ASCII)
 _WEEKDAY = frozenset("一二三四五六日天末")
-_FENCE = re.compile(r"[ \t>]*(`{3,}(?!.*`)|~{3,})(.*)")
+_FENCE = re.compile(r"[ \t>]*(`{3,}+(?!.*`)|~{3,}+)(.*)")
 _TICKS = re.compile(r"`+")
 
 
