@@ -50,7 +50,7 @@ class Ledger:
                 connections.append(writer := await _connect(path, False, busy_timeout))
                 version = await _checked_version(path, writer)
                 if version <= len(MIGRATIONS):
-                    await _prepare(writer)
+                    await _prepare(writer, busy_timeout)
                     connections.append(reader := await _connect(path, False, busy_timeout))
                     await reader.execute("PRAGMA query_only = ON")
                     return cls(path, reader, writer, None)
@@ -133,9 +133,10 @@ async def _checked_version(path: Path, connection: aiosqlite.Connection) -> int:
     return version
 
 
-async def _prepare(connection: aiosqlite.Connection) -> None:
-    for pragma in ("journal_mode = WAL", "synchronous = NORMAL", "foreign_keys = ON"):
-        await connection.execute_fetchall(f"PRAGMA {pragma}")
+async def _prepare(connection: aiosqlite.Connection, busy_timeout: float) -> None:
+    await _use_wal(connection, busy_timeout)
+    await connection.execute("PRAGMA synchronous = NORMAL")
+    await connection.execute("PRAGMA foreign_keys = ON")
     for number, script in enumerate(MIGRATIONS, start=1):
         try:
             await connection.execute("BEGIN IMMEDIATE")
@@ -148,6 +149,20 @@ async def _prepare(connection: aiosqlite.Connection) -> None:
         except BaseException:
             await connection.rollback()
             raise
+
+
+async def _use_wal(connection: aiosqlite.Connection, busy_timeout: float) -> None:
+    # The one statement that SQLite lets fail at once, without its busy timeout, while another process opens a new file.
+    for _ in range(1 + int(busy_timeout / 0.05)):
+        try:
+            await connection.execute_fetchall("PRAGMA journal_mode = WAL")
+            return
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode != sqlite3.SQLITE_BUSY:
+                raise
+            busy = error
+            await asyncio.sleep(0.05)
+    raise busy
 
 
 async def _number(connection: aiosqlite.Connection, sql: str) -> int:

@@ -40,6 +40,28 @@ async def test_the_surroundings_cost_no_attempt_and_the_delay_grows(tmp_path: Pa
         assert rig.clock.waiting() == [5.0]
 
 
+async def test_the_delay_starts_over_after_another_ending_and_after_a_persons_retry(tmp_path: Path) -> None:
+    async with rigged(tmp_path) as rig:
+        gone = Environment("The shelf is gone", "hypatia does not answer.")
+        await rig.queue.register("log-message", Work(gone, gone, TaskError("no"), gone, gone, gone))
+        await rig.log("a", 0, 1)
+        delays = []
+        for _ in range(5):
+            await rig.quiet()
+            delays += rig.clock.waiting()
+            rig.clock.advance(delays[-1])
+        assert delays == [5, 10, 5, 5, 10]
+        await rig.quiet()
+        assert rig.clock.waiting() == [20.0]
+        rig.queue.pause()
+        assert await rig.queue.retry("log-message:a:0")
+        assert rig.clock.waiting() == [] and (await rig.only()).attempts == 0
+        await rig.queue.register("log-message", Work(gone))
+        rig.queue.resume()
+        await rig.quiet()
+        assert rig.clock.waiting() == [5.0]
+
+
 async def test_what_a_person_must_fix_sleeps_with_its_words_and_is_woken(tmp_path: Path) -> None:
     async with rigged(tmp_path, max_attempts=1) as rig:
         work = Work(UserFixable("A key is missing", "There is no key for DeepSeek.", "Add one in Settings."))
