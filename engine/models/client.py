@@ -4,8 +4,10 @@ import asyncio
 import importlib
 import json
 import logging
+import re
 import time
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
 from engine.models import effort, providers
 from engine.models.call import CallLog, Judge, KeySource, ModelError, Reply, Warn
@@ -210,7 +212,20 @@ def _url(route: Route) -> str:
     if not base:
         sentence = f"{route.provider} is not a known provider and has no address."
         raise ModelError(sentence, permanent=True, action="Enter its base URL in Settings.")
+    if not _usable(base):
+        sentence = f"{_label(route)} has an address that cannot be used: {base}"
+        raise ModelError(sentence, permanent=True, action="Correct its base URL in Settings.")
     return base if base.endswith("/chat/completions") else f"{base}/chat/completions"
+
+
+def _usable(url: str) -> bool:
+    try:
+        parts = urlsplit(url)
+        return (
+            parts.scheme in ("http", "https") and bool(parts.hostname) and not re.search(r"\s", url) and parts.port != 0
+        )
+    except ValueError:  # a port that is no port
+        return False
 
 
 def _headers(key: str) -> dict[str, str]:

@@ -11,8 +11,9 @@ def safe_detail(message: str, *, key: str = "", texts: tuple[str, ...] = ()) -> 
     if key:
         message = message.replace(key, "…")
     message = message[:2000]
-    for start in range(max(1, len(message) - _WINDOW + 1)):
-        window = message[start : start + _WINDOW]
-        if len(window) == _WINDOW and window.strip() and any(window in text for text in texts):
+    folded, texts = message.casefold(), tuple(text.casefold() for text in texts)
+    for start in range(len(folded) - _WINDOW + 1):
+        window = folded[start : start + _WINDOW]
+        if window.strip() and any(window in text for text in texts):
             return _LEFT_OUT
     return one_line(message)

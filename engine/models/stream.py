@@ -16,6 +16,7 @@ _FINISH = {
     "length": "max-tokens",
     "max_tokens": "max-tokens",
 }
+_WORD = re.compile(r"[a-z][a-z0-9_-]{0,39}")
 
 
 class Malformed(Exception):
@@ -100,7 +101,7 @@ class Answer:
         reason = choice.get("finish_reason")
         if isinstance(reason, str) and reason:
             word = reason.lower()
-            self.finish = _FINISH.get(word, word.replace("_", "-"))
+            self.finish = _FINISH.get(word) or (word.replace("_", "-") if _WORD.fullmatch(word) else "other")
         self._usage(choice.get("usage"))
 
     def _usage(self, usage: object) -> None:

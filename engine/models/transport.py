@@ -162,8 +162,6 @@ def _retry_after(value: str | None) -> float | None:
 
 def _unreachable(url: str, label: str, error: httpx.TransportError) -> ModelError:
     place = urlsplit(url).netloc
-    if isinstance(error, httpx.UnsupportedProtocol):
-        return ModelError(f"{label} has no usable address: {url}", permanent=True, action=_CHECK)
     if _is_local(url):
         return ModelError(f"{label} does not answer at {place}.", action=f"Start {label}.")
     if _certificate(error):

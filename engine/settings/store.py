@@ -62,7 +62,8 @@ class Settings:
         if self.changed_on_disk():
             self.reload()
         if self.broken:
-            raise self.problems[0]
+            broken = self.problems[0]
+            raise UserFixable(broken.title, broken.message, broken.action)
         document = self._document()
         for key, value in changes.items():
             _put(document, self._rows[key], value)
