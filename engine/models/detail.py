@@ -10,7 +10,7 @@ def safe_detail(message: str, *, key: str = "", texts: tuple[str, ...] = ()) -> 
     """One redacted line of at most 200 characters; left out when 20 characters in a row come from `texts`."""
     if key:
         message = message.replace(key, "…")
-    message = message[:2000]
+    message = message[:400]
     folded, texts = message.casefold(), tuple(text.casefold() for text in texts)
     for start in range(len(folded) - _WINDOW + 1):
         window = folded[start : start + _WINDOW]

@@ -71,7 +71,7 @@ class Settings:
         self.reload()
 
     def on_change(self, callback: OnChange) -> Callable[[], None]:
-        """Call `callback(keys, old, new)` after values changed; the returned function ends that."""
+        """Call `callback(keys, old, new)` after values or problems changed; the returned function ends that."""
         self._callbacks.append(callback)
 
         def remove() -> None:
@@ -86,10 +86,10 @@ class Settings:
 
     def reload(self) -> tuple[str, ...]:
         """Read the file again; tells the callbacks and returns the keys whose value is another now."""
-        before = self._values
+        before, said = self._values, [problem.message for problem in self.problems]
         self._load()
         keys = tuple(key for key in before if before[key] != self._values[key])
-        if keys:
+        if keys or said != [problem.message for problem in self.problems]:
             old, new = ({key: copy.deepcopy(values[key]) for key in keys} for values in (before, self._values))
             for callback in tuple(self._callbacks):
                 try:

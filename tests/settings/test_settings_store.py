@@ -160,9 +160,13 @@ def test_a_file_that_cannot_be_read_is_never_overwritten(path: Path, content: by
 def test_a_file_broken_while_running_keeps_the_last_good_values(path: Path) -> None:
     write(path, "enabled = false\n")
     settings = Settings(path)
+    told: list[tuple[str, ...]] = []
+    settings.on_change(lambda keys, *_: told.append(keys))
     write(path, "enabled = fal")
     assert settings.reload() == () and settings.broken
     assert settings.get("enabled") is False, "a torn file must not switch recording on"
+    assert told == [()], "the problem is told although no value changed"
+    assert settings.reload() == () and told == [()]
 
 
 def test_a_byte_order_mark_is_no_fault(path: Path) -> None:
