@@ -8,7 +8,6 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Awaitable, Callable
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING
@@ -17,7 +16,7 @@ from PySide6.QtCore import QMessageLogContext, QtMsgType, qInstallMessageHandler
 from PySide6.QtWidgets import QApplication, QMessageBox
 
 from desktop import i18n
-from desktop.autostart import APP_ID, NAME
+from desktop.autostart import APP_ID, NAME, login_item
 from desktop.companion import Companion
 from desktop.i18n import tr
 from desktop.icons import app_icon
@@ -69,13 +68,13 @@ class Program:
         try:
             # The engine takes a third of a second to import; the icon is there first.
             await asyncio.to_thread(importlib.import_module, "engine.app")
-            from engine.app import AlreadyRunning, Engine, show_running
+            from engine.app import AlreadyRunning, Engine
 
             try:
                 engine = await Engine.open(self._home)
             except AlreadyRunning as running:
                 tray.close()
-                return await self._hand_over(running, show_running)
+                return await self._hand_over(running)
             except CompanionError as error:
                 await self._refuse(error)
                 return 1
@@ -86,7 +85,7 @@ class Program:
 
     async def _companion(self, engine: "Engine", tray: TrayHost) -> None:
         log_to(self._home.log_file)
-        companion = Companion(engine, tray, self._quit.set)
+        companion = Companion(engine, tray, login_item(), self._quit.set)
         try:
             await engine.start()
             await self._quit.wait()
@@ -95,10 +94,12 @@ class Program:
             await companion.stop()
             await engine.stop()
 
-    async def _hand_over(self, running: CompanionError, show: Callable[[Home], Awaitable[bool]]) -> int:
+    async def _hand_over(self, running: CompanionError) -> int:
         """Another copy works here: its window comes up, or a sentence says why not."""
+        from engine.app import show_running
+
         try:
-            if await show(self._home):
+            if await show_running(self._home):
                 return 0
         except CompanionError as error:
             running = error

@@ -3,7 +3,7 @@
 import asyncio
 import logging
 import time
-from collections.abc import Callable, Coroutine
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,7 +11,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QWidget
 
 from desktop import i18n
-from desktop.autostart import login_item
+from desktop.autostart import LoginFile, LoginRegistry
 from desktop.i18n import tr
 from desktop.menu import CompanionMenu
 from desktop.notifications import Action, Notifier
@@ -44,6 +44,7 @@ STOP_LIMIT = 1.0
 FAILED_TASKS = "failed-tasks"  # the engine's notice about tasks that wait in Review
 
 type Tell = Callable[[str], None]
+type Work = Callable[[], Awaitable[object]]
 
 
 def _sentence(error: CompanionError) -> str:
@@ -53,14 +54,16 @@ def _sentence(error: CompanionError) -> str:
 class Companion:
     """What a person meets, over an open engine."""
 
-    def __init__(self, engine: "Engine", tray: TrayHost, quit_program: Callable[[], None]) -> None:
+    def __init__(
+        self, engine: "Engine", tray: TrayHost, login: LoginFile | LoginRegistry, quit_program: Callable[[], None]
+    ) -> None:
         self.engine = engine
         self.tray = tray
         self._quit = quit_program
         self._supervisor = Supervisor(self._on_fault)
         self._lists_changed = asyncio.Event()
         self._problem_keys: set[str] = set()
-        self._login = login_item()
+        self._login = login
         self.settings_window: SettingsWindow | None = None
         self.review_window: ReviewWindow | None = None
         self._speak()
@@ -97,15 +100,15 @@ class Companion:
     def open_status(self) -> None:
         """The window behind the icon; before the first answer it holds the question."""
         if not self.engine.status().answered:
-            self._act("first question", self._load_question())
+            self._act("first question", self._load_question)
         _raise(self.status_window)
 
     def open_review(self) -> None:
         """The failed tasks."""
         if self.review_window is None:
             window = self.review_window = ReviewWindow()
-            window.retry.connect(lambda id_: self._act("retry", self.engine.retry(id_)))
-            window.discard.connect(lambda id_: self._act("discard", self.engine.discard(id_)))
+            window.retry.connect(lambda id_: self._act("retry", lambda: self.engine.retry(id_)))
+            window.discard.connect(lambda id_: self._act("discard", lambda: self.engine.discard(id_)))
         self._lists_changed.set()
         _raise(self.review_window)
 
@@ -124,9 +127,9 @@ class Companion:
         menu.shelf_chosen.connect(self._use_shelf)
         menu.connect_chosen.connect(lambda: self.open_settings("Shelves").shelves.choose_folder())
         menu.shelves_chosen.connect(lambda: self.open_settings("Shelves"))
-        menu.summarise_chosen.connect(lambda id_: self._act("summarise", self._summarise(id_)))
-        menu.pause_chosen.connect(lambda until: self._act("pause", self.engine.pause(until)))
-        menu.resume_chosen.connect(lambda: self._act("resume", self.engine.resume()))
+        menu.summarise_chosen.connect(lambda id_: self._act("summarise", lambda: self._summarise(id_)))
+        menu.pause_chosen.connect(lambda until: self._act("pause", lambda: self.engine.pause(until)))
+        menu.resume_chosen.connect(lambda: self._act("resume", self.engine.resume))
         menu.review_chosen.connect(self.open_review)
         menu.settings_chosen.connect(self.open_settings)
         menu.quit_chosen.connect(self._quit)
@@ -135,33 +138,33 @@ class Companion:
 
     def _make_status_window(self) -> StatusWindow:
         window = StatusWindow(self.menu)
-        window.question.answered.connect(lambda start, shelf: self._act("answer", self._answer(start, shelf)))
+        window.question.answered.connect(lambda start, shelf: self._act("answer", lambda: self._answer(start, shelf)))
         return window
 
     def _make_settings(self) -> SettingsWindow:
         engine = self.engine
         window = SettingsWindow(engine.settings, self._login, engine.providers(), engine.efforts)
-        window.models.test.connect(lambda index: self._act("test", self._test(window, index)))
+        window.models.test.connect(lambda index: self._act("test", lambda: self._test(window, index)))
         window.models.key_entered.connect(
             lambda provider, value, where: self._act(
-                "key", self._keep_key(provider, value, where), window.models.show_key_result
+                "key", lambda: self._keep_key(provider, value, where), window.models.show_key_result
             )
         )
         window.shelves.use.connect(self._use_shelf)
         window.shelves.connect_folder.connect(
-            lambda path: self._act("connect", self._connect(path), window.shelves.tell)
+            lambda path: self._act("connect", lambda: self._connect(path), window.shelves.tell)
         )
         window.shelves.disconnect_shelf.connect(
-            lambda name: self._act("disconnect", self._disconnect(name), window.shelves.tell)
+            lambda name: self._act("disconnect", lambda: self._disconnect(name), window.shelves.tell)
         )
         return window
 
-    def _act(self, name: str, work: Coroutine[None, None, object], tell: Tell | None = None) -> None:
+    def _act(self, name: str, work: Work, tell: Tell | None = None) -> None:
         self._supervisor.start(self._acted(name, work, tell), name, "desktop")
 
-    async def _acted(self, name: str, work: Coroutine[None, None, object], tell: Tell | None) -> None:
+    async def _acted(self, name: str, work: Work, tell: Tell | None) -> None:
         try:
-            outcome = await work
+            outcome = await work()
         except CompanionError as error:
             if tell is not None:
                 tell(f"{error.title}. {_sentence(error)}")
@@ -188,7 +191,7 @@ class Companion:
     def _use_shelf(self, name: str) -> None:
         tell = self.settings_window.shelves.tell if self.settings_window is not None else None
         self.status_window.tell(tr("Finishing what is being written, then switching to {name}…", name=name))
-        self._act("shelf", self.engine.use_shelf(name), tell)
+        self._act("shelf", lambda: self.engine.use_shelf(name), tell)
 
     async def _connect(self, path: str) -> str:
         row = await self.engine.connect_shelf(Path(path))
@@ -222,11 +225,11 @@ class Companion:
             case MessagesLogged() | TaskSettled() | TaskFailed():
                 self._lists_changed.set()
             case ShelfSwitched(name=name):
-                self._act("shelf switched", self._switched(name))
+                self._act("shelf switched", lambda: self._switched(name))
             case SettingsChanged(keys=keys):
                 self._settings_changed(keys)
             case Notice():
-                self._act("notice", self._notice(event))
+                self._act("notice", lambda: self._notice(event))
             case ShowRequested():
                 self.open_status()
 
@@ -267,7 +270,7 @@ class Companion:
             "On GNOME the extension AppIndicator brings them. Without it, start the program again to get this window."
         )
         self.status_window.tell(f"{title}. {body}")
-        self._act("no tray", self.notifier.show("no-tray", title, body, []))
+        self._act("no tray", lambda: self.notifier.show("no-tray", title, body, []))
 
     def _show_status(self) -> None:
         status, now = self.engine.status(), time.time()

@@ -6,6 +6,7 @@ import contextvars
 import heapq
 import itertools
 import math
+import sys
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -157,8 +158,14 @@ class AppLoop(qasync.QEventLoop):  # type: ignore[misc]
         self.set_default_executor(ThreadPoolExecutor(WORKER_THREADS, thread_name_prefix="worker"))
 
     def run_forever(self) -> Any:
+        # qasync forgets them: without hooks nobody closes an async generator that was left half-way.
+        before = sys.get_asyncgen_hooks()
+        sys.set_asyncgen_hooks(firstiter=self._asyncgen_firstiter_hook, finalizer=self._asyncgen_finalizer_hook)
         self._timer.resume()
-        return super().run_forever()
+        try:
+            return super().run_forever()
+        finally:
+            sys.set_asyncgen_hooks(*before)
 
     def call_soon(self, callback: Callable[..., object], *args: Any, context: Context = None) -> asyncio.Handle:
         self._check_closed()

@@ -190,6 +190,23 @@ async def test_a_signal_reaches_its_handler() -> None:
     loop.remove_signal_handler(signal.SIGHUP)
 
 
+async def test_an_async_generator_left_half_way_is_closed_by_the_loop(until) -> None:
+    closed: list[str] = []
+
+    async def count():
+        try:
+            for number in range(10):
+                yield number
+        finally:
+            await asyncio.sleep(0)
+            closed.append("closed")
+
+    async for _ in count():
+        break
+    gc.collect()
+    await until(lambda: closed == ["closed"])
+
+
 async def test_threads_and_cancellation_of_their_waiters() -> None:
     assert await asyncio.gather(*(asyncio.to_thread(pow, number, 2) for number in range(20))) == [
         number * number for number in range(20)

@@ -1,0 +1,164 @@
+"""A desktop session for tests: a virtual screen, a message bus, and the real program in them."""
+
+import asyncio
+import contextlib
+import json
+import os
+import signal
+import sys
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+from jeepney import DBusAddress, Message, MessageType, new_method_call
+from jeepney.io.asyncio import DBusRouter, open_dbus_connection
+
+ROOT = Path(__file__).parents[2]
+PIPE = asyncio.subprocess.PIPE
+
+
+class Child:
+    """A child process whose lines of JSON can be awaited."""
+
+    def __init__(self, process: asyncio.subprocess.Process) -> None:
+        self.process = process
+        self.seen: list[dict[str, Any]] = []
+
+    async def wait_for(self, key: str) -> dict[str, Any]:
+        """The next line that holds `key`."""
+        assert self.process.stdout is not None
+        while line := await self.process.stdout.readline():
+            self.seen.append(json.loads(line))
+            if key in self.seen[-1]:
+                return self.seen[-1]
+        raise AssertionError(f"the child ended before it said {key}")
+
+    async def tell(self, line: str) -> None:
+        """One line on its standard input."""
+        assert self.process.stdin is not None
+        self.process.stdin.write(line.encode() + b"\n")
+        await self.process.stdin.drain()
+
+    async def end(self) -> None:
+        """Close its standard input and stop it."""
+        if self.process.stdin is not None:
+            self.process.stdin.close()
+        with contextlib.suppress(ProcessLookupError):
+            self.process.terminate()
+        await self.process.wait()
+
+
+class Session:
+    """A screen and a bus; starts programs in them."""
+
+    def __init__(self, env: dict[str, str], bus: str) -> None:
+        self.env = env
+        self.bus = bus
+
+    async def start(self, *command: str, stdin: int | None = PIPE, stderr: int | None = None) -> Child:
+        """Start a program in this session."""
+        process = await asyncio.create_subprocess_exec(
+            *command, env=self.env, cwd=ROOT, stdin=stdin, stdout=PIPE, stderr=stderr
+        )
+        return Child(process)
+
+    async def panel(self, *arguments: str) -> Child:
+        """The fake panel and notification service, ready."""
+        child = await self.start(sys.executable, str(ROOT / "tests/desktop/fake_panel.py"), *arguments)
+        await child.wait_for("ready")
+        return child
+
+    async def program(self) -> Child:
+        """The real program."""
+        return await self.start(sys.executable, "-m", "desktop.main")
+
+
+@contextlib.asynccontextmanager
+async def session(home: Path) -> AsyncIterator[Session]:
+    """A virtual X screen and a session bus; everything of the program lies under `home`."""
+    read, write = os.pipe()
+    screen = await asyncio.create_subprocess_exec(
+        "Xvfb",
+        "-displayfd",
+        str(write),
+        "-screen",
+        "0",
+        "1280x800x24",
+        "-nolisten",
+        "tcp",
+        pass_fds=(write,),
+        stderr=asyncio.subprocess.DEVNULL,
+    )
+    os.close(write)
+    bus = await asyncio.create_subprocess_exec("dbus-daemon", "--session", "--nofork", "--print-address=1", stdout=PIPE)
+    assert bus.stdout is not None
+    address = (await bus.stdout.readline()).decode().strip()
+    with os.fdopen(read) as displays:
+        number = (await asyncio.to_thread(displays.readline)).strip()
+    env = {
+        **os.environ,
+        "DISPLAY": f":{number}",
+        "DBUS_SESSION_BUS_ADDRESS": address,
+        "QT_QPA_PLATFORM": "xcb",
+        "HYPATIA_COMPANION_HOME": str(home / "companion"),
+        "DSH_HOME": str(home / "dsh"),
+        "XDG_CONFIG_HOME": str(home / "config"),
+        "LANG": "C.UTF-8",
+        "LC_ALL": "C.UTF-8",
+    }
+    for name in ("WAYLAND_DISPLAY", "XDG_CURRENT_DESKTOP", "LANGUAGE"):
+        env.pop(name, None)
+    try:
+        yield Session(env, address)
+    finally:
+        for process in (bus, screen):
+            process.terminate()
+            await process.wait()
+        bus._transport.close()  # type: ignore[attr-defined]
+
+
+@contextlib.asynccontextmanager
+async def bus(address: str) -> AsyncIterator[DBusRouter]:
+    """A connection of our own to the session's bus."""
+    connection = await open_dbus_connection(address)
+    try:
+        async with DBusRouter(connection) as router:
+            yield router
+    finally:
+        await connection.close()
+
+
+async def call(router: DBusRouter, name: str, path: str, interface: str, member: str, *arguments: Any) -> Any:
+    """Call a method; its answer, AssertionError for an error."""
+    signature, *values = arguments or ("",)
+    request: Message = new_method_call(DBusAddress(path, name, interface), member, signature or None, tuple(values))
+    async with asyncio.timeout(10):
+        reply = await router.send_and_get_reply(request)
+    assert reply.header.message_type is MessageType.method_return, reply.body
+    return reply.body
+
+
+def alive(pid: int) -> bool:
+    """Whether a process runs (a zombie does not)."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+def descendants(pid: int) -> set[int]:
+    """Process ids of all children, theirs included."""
+    parents: dict[int, int] = {}
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        with contextlib.suppress(OSError):
+            parents[int(stat.parent.name)] = int(stat.read_text().rsplit(")", 1)[1].split()[1])
+    found: set[int] = set()
+    level = {pid}
+    while level := {child for child, parent in parents.items() if parent in level}:
+        found |= level
+    return found
+
+
+def kill(pid: int) -> None:
+    """SIGKILL."""
+    os.kill(pid, signal.SIGKILL)
