@@ -243,7 +243,9 @@ class Engine:
         """Attach the queue to the shelf of the settings, once it is known what may be recorded there."""
         shelf = self.settings.get("shelf")
         cutoff = await self._logs.choice(shelf)
-        if cutoff is None or self._ledger.read_only or not self.settings.get("enabled"):
+        # A settings file that cannot be read may say that nothing is to be recorded.
+        off = self.settings.broken or not self.settings.get("enabled")
+        if cutoff is None or self._ledger.read_only or off:
             self._touch()
             return
         queue = Queue(self._ledger, shelf, self._supervisor, self.bus, config=self._configured.queue)
@@ -417,11 +419,12 @@ class Engine:
 
     async def test_route(self, index: int) -> str:
         """Ask one configured model for a single word; one sentence about how that went."""
-        routes, _ = sanitise(self.settings.get("consolidation.models"))
-        if not 0 <= index < len(routes):
+        rows = self.settings.get("consolidation.models")
+        routes, _ = sanitise(rows[index : index + 1] if index >= 0 else [])
+        if not routes:
             return "This model is not in the list any more."
         try:
-            return await self._chat.test(routes[index])
+            return await self._chat.test(routes[0])
         except ModelError as error:
             return " ".join(part for part in (str(error), error.action) if part)
 

@@ -103,7 +103,6 @@ class CallLog:
                     )
             except _NOT_STORED as error:
                 self._warn(error)
-        log.info("model call %d: %s, %d ms, tokens in/out/thinking %d/%d/%d, %s", seq, outcome, ms, *tokens, detail)
 
     async def recent(self, limit: int) -> list[ModelCall]:
         """The newest calls, newest first, at most as many as keep their detail."""

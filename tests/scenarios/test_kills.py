@@ -1,0 +1,94 @@
+"""SIGKILL at any moment, as often as it likes: the shelf ends as after one undisturbed run, and no child is left."""
+
+import random
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.scenarios.program import Program, cases
+from tests.tools.dsh_logs import LogWriter
+
+KILLS = 200
+_SETTINGS = """
+[consolidation]
+minNewTokens = 500
+checkEveryTurns = 2
+"""
+
+
+def _long_conversation(sessions: Path) -> None:
+    """Enough turns for a dozen summaries, with decisions to keep."""
+    words = random.Random(7)
+    names = ["heron", "otter", "badger", "lynx", "crane"]
+    log = LogWriter(sessions, session_id="session-long", cwd="/home/alex/code/long")
+    log.title("A long conversation")
+    for turn in range(60):
+        name = words.choice(names)
+        log.user(
+            f"Turn {turn}: we decided that {name}-{turn} listens on port {8000 + turn}, because {name} is full. " * 3
+        )
+        log.tool("read", {"file_path": f"/srv/{name}.py"}, "contents")
+        log.assistant(f"Understood. The service {name}-{turn} uses port {8000 + turn} from now on. " * 4)
+        log.end_turn()
+
+
+def _home(folder: Path) -> Program:
+    program = Program(folder)
+    program.add(*(c for c in cases() if c.parent.name in ("dsh", "dsh-v4") and c.name != "upgraded-three-generations"))
+    _long_conversation(program.sessions)
+    program.home.mkdir()
+    (program.home / "settings.toml").write_text(_SETTINGS, "utf-8")
+    return program
+
+
+def _left_behind(folder: Path) -> list[str]:
+    """Command lines of processes that still work in this folder."""
+    found = []
+    for process in Path("/proc").glob("[0-9]*"):
+        try:
+            command = (process / "cmdline").read_bytes().replace(b"\0", b" ").decode()
+        except OSError:
+            continue
+        if str(folder) in command:
+            found.append(command)
+    return found
+
+
+def _wait_for_none(folder: Path) -> list[str]:
+    for _ in range(100):
+        if not (left := _left_behind(folder)):
+            return []
+        time.sleep(0.05)
+    return left
+
+
+@pytest.mark.timeout(900)
+def test_two_hundred_kills_change_nothing(tmp_path: Path) -> None:
+    calm = _home(tmp_path / "calm")
+    report = calm.once()
+    assert report["entries"]["sum"] >= 5
+    expected = calm.shelf().picture()
+    chance = random.Random(42)
+    kills = rounds = 0
+    while kills < KILLS:
+        program = _home(tmp_path / f"round-{rounds}")
+        rounds += 1
+        while True:
+            child = program.start("run", "--once", "--from", "all", "--json")
+            try:
+                output, errors = child.communicate(timeout=chance.uniform(0.2, 1.0))
+            except subprocess.TimeoutExpired:
+                child.send_signal(signal.SIGKILL)
+                child.communicate()
+                kills += 1
+                assert _wait_for_none(program.home) == []
+                continue
+            assert child.returncode == 0, (output, errors, (program.home / "companion.log").read_text()[-2000:])
+            break
+        names, edges = program.shelf().picture()
+        assert names == expected[0]
+        assert edges == expected[1]
+    assert kills >= KILLS
