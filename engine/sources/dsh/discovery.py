@@ -47,7 +47,8 @@ def discover(root: Path) -> Discovery:
                 folders[logs[0].session_id].append(logs)
     found: list[FoundLog] = []
     for same_id in folders.values():
-        same_id.sort(key=lambda logs: (_created_at(logs) if len(same_id) > 1 else 0, logs[0].path))
+        if len(same_id) > 1:
+            same_id.sort(key=lambda logs: (_created_at(logs), logs[0].path))
         found += same_id[0]
         problems += [
             FoundProblem(

@@ -12,6 +12,7 @@ import zstandard
 CHUNK = 1 << 20
 IN_MEMORY = 8 << 20
 _MAGIC = b"\x28\xb5\x2f\xfd"
+_OUTPUT = 16 << 10  # small, as most frames hold one short line and a bigger buffer costs more than the unpacking
 _BLOCK_MAX = 128 << 10
 _WINDOW_MAX = 32 << 20
 _HONEST_RATIO, _HONEST_MIN = 1000, 256 << 20
@@ -103,7 +104,7 @@ def decompressor() -> zstandard.ZstdDecompressor:
 
 def decode(engine: zstandard.ZstdDecompressor, window: Window, frame: Frame) -> bytes:
     """The whole text of a frame whose `bound` is at most IN_MEMORY, checksum verified."""
-    part = engine.decompressobj()
+    part = engine.decompressobj(write_size=_OUTPUT)
     try:
         text = part.decompress(window.at(frame.start, frame.end - frame.start))
     except zstandard.ZstdError as error:

@@ -46,7 +46,7 @@ type Line = str | Oversized
 def parse(line: str) -> dict[str, Any]:
     """One line as a JSON object; Damaged when it is none."""
     try:
-        value, end = _decoder.raw_decode(line)
+        value, end = _decoder.raw_decode(line) if line[:1] == "{" else (None, -1)
         if end != len(line):
             value = json.loads(line)
     except (ValueError, RecursionError) as error:
@@ -158,9 +158,12 @@ class Rows:
         if type_ in PACKED:
             self._count(row.get("seq0"), packed_members(row))
             return None
+        name = current_name(type_)
+        data: Any = row.get("data")
+        if name in GIVEN_OUT and not isinstance(data, dict):
+            raise Damaged("an event has no data")
         seq = self.next_seq
         self._count(row.get("seq"), 1)
-        name = current_name(type_)
         if name not in GIVEN_OUT:
             if name not in COUNTED and row.get("ignorable") is not True and not self.partly:
                 self.partly = (
@@ -168,13 +171,9 @@ class Rows:
                     "some of it may be missing until the companion is updated."
                 )
             return None
-        data = row.get("data")
-        if not isinstance(data, dict):
-            raise Damaged("an event has no data")
         if seq < self._give_from:
             return None
-        if "\\ud" in line or "\\uD" in line:
-            data = clean(data)
+        data = clean(data) if "\\ud" in line or "\\uD" in line else data
         time = row.get("time")
         effect = surface(row.get("surfaceOp"))
         return LogEvent(

@@ -1,0 +1,16 @@
+"""What is stored of a reading comes back the same."""
+
+from engine.sources.model import Cursor, Header
+
+
+def test_a_header_survives_its_stored_form() -> None:
+    header = Header("s", 4, 5, "/home/咖", None, True, None, True, "standard")
+    assert Header.from_json(header.to_json()) == header
+
+
+def test_a_cursor_survives_its_stored_form() -> None:
+    bare = Cursor(1, 2)
+    assert Cursor.from_json(bare.to_json()) == bare
+    header = Header("s", 0, 5, None, "p", False, 7, True, None)
+    full = Cursor(2**63, 2**64, 10, 4, 2, "h", "f", header, 3, "damaged", "because", 99)
+    assert Cursor.from_json(full.to_json()) == full

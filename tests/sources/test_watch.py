@@ -1,0 +1,111 @@
+"""Hints come for logs and new folders; scans come at first, now and then, and when nothing can be watched."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import aclosing
+from pathlib import Path
+
+from engine.sources.watch import watch
+from tests.sources.generate import place
+
+Hint = set[Path] | None
+
+
+async def until_told(hints: AsyncIterator[Hint], path: Path) -> None:
+    """Let a log grow until a hint names it: a scan that is due at that moment is told instead of the log."""
+    path.write_bytes(b"a")
+    async for hint in hints:
+        if hint is not None:
+            assert hint == {path}
+            return
+        path.write_bytes(path.read_bytes() + b"a")
+    raise AssertionError("ended without a hint")
+
+
+async def test_a_scan_first_then_the_logs_that_changed(tmp_path: Path) -> None:
+    path = place(tmp_path)
+    path.write_bytes(b"a")
+    stop = asyncio.Event()
+    async with aclosing(watch(tmp_path, stop, scan_every=2.0)) as hints:
+        assert await anext(hints) is None
+        assert await anext(hints) is None
+        (path.parent / "session.lock").write_bytes(b"")
+        (path.parent / "session.jsonl.zstd.0123456789ab.tmp").write_bytes(b"x")
+        await until_told(hints, path)
+        stop.set()
+        assert [hint async for hint in hints if hint] == []
+
+
+async def test_a_folder_made_asks_for_a_scan(tmp_path: Path) -> None:
+    place(tmp_path)
+    stop = asyncio.Event()
+    async with aclosing(watch(tmp_path, stop, scan_every=3600.0)) as hints:
+        await anext(hints)
+        await anext(hints)
+        new = place(tmp_path, "session-new")
+        assert await anext(hints) is None
+        new.write_bytes(b"a")
+        assert await anext(hints) == {new}
+
+
+async def test_scans_go_on_while_nothing_happens(tmp_path: Path) -> None:
+    stop = asyncio.Event()
+    async with aclosing(watch(tmp_path, stop, scan_every=0.5)) as hints:
+        assert [await anext(hints) for _ in range(4)] == [None] * 4
+
+
+async def test_a_missing_root_is_awaited(tmp_path: Path) -> None:
+    root = tmp_path / "sessions"
+    stop = asyncio.Event()
+    async with aclosing(watch(root, stop, scan_every=2.0, retry_every=0.2)) as hints:
+        assert [await anext(hints) for _ in range(3)] == [None] * 3
+        path = place(root)
+        assert [await anext(hints) for _ in range(3)] == [None] * 3
+        await until_told(hints, path)
+
+
+async def test_a_root_that_is_replaced_is_watched_again(tmp_path: Path) -> None:
+    root = tmp_path / "sessions"
+    root.mkdir()
+    stop = asyncio.Event()
+    async with aclosing(watch(root, stop, scan_every=2.0, retry_every=0.2)) as hints:
+        await anext(hints)
+        await anext(hints)
+        root.rename(tmp_path / "old")
+        await anext(hints)
+        path = place(root)
+        for _ in range(4):
+            await anext(hints)
+        await until_told(hints, path)
+
+
+async def test_stop_ends_a_watch_that_waits(tmp_path: Path) -> None:
+    for root in (tmp_path, tmp_path / "missing"):
+        stop = asyncio.Event()
+
+        async def all_hints(root: Path = root, stop: asyncio.Event = stop) -> int:
+            return len([hint async for hint in watch(root, stop, scan_every=3600.0, retry_every=3600.0)])
+
+        async with asyncio.TaskGroup() as group:
+            task = group.create_task(all_hints())
+            await asyncio.sleep(0.1)
+            stop.set()
+        assert task.result() <= 2
+
+
+async def test_cancelling_a_watch_leaves_the_stop_event_alone(tmp_path: Path) -> None:
+    stop = asyncio.Event()
+
+    async def follow() -> None:
+        async with aclosing(watch(tmp_path, stop)) as hints:
+            async for _ in hints:
+                started.set()
+
+    started = asyncio.Event()
+    async with asyncio.TaskGroup() as group:
+        task = group.create_task(follow())
+        await started.wait()
+        await asyncio.sleep(0.1)
+        task.cancel()
+    assert task.cancelled()
+    assert not stop.is_set()
