@@ -97,7 +97,8 @@ class Cursor:
 
     `first_seq` is the seq at `offset`; it is below `next_seq` only when the frame there is damaged further on.
     `header_hash` and `fingerprint` (of the bytes just before `offset`) tell whether it is still the same file.
-    `stuck_size` is the size of a file that cannot be read on until its size changes.
+    `partly` is the reason something had to be left out, once it had; `stuck_size` is the size of a file that cannot be
+    read on until its size changes.
     """
 
     dev: int
@@ -111,6 +112,7 @@ class Cursor:
     cut: int | None = None
     status: str = "empty"
     reason: str = ""
+    partly: str = ""
     stuck_size: int | None = None
 
     def to_json(self) -> str:

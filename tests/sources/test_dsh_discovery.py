@@ -96,6 +96,21 @@ def test_a_pipe_or_folder_with_the_name_of_a_log_is_no_log(tmp_path: Path) -> No
     assert (found.logs, found.problems) == ([], [])
 
 
+def test_links_in_a_circle_and_foreign_names_stop_nothing(tmp_path: Path) -> None:
+    path = place(tmp_path)
+    path.write_bytes(frame(line(header())))
+    (tmp_path / "--round--").symlink_to(tmp_path / "--round--")
+    circle = path.with_name("session.v4.jsonl")
+    circle.symlink_to(circle)
+    foreign = os.fsencode(tmp_path) + b"/--x\xff--/s"
+    os.makedirs(foreign)
+    with open(foreign + b"/session.jsonl", "wb"):
+        pass
+    found = discover(tmp_path)
+    assert [log.path for log in found.logs] == [path]
+    assert [(problem.path, problem.status) for problem in found.problems] == [(circle, "unreadable")]
+
+
 def test_the_older_of_two_with_one_id_is_read_and_every_file_of_the_other_named(tmp_path: Path) -> None:
     for cwd, created in (("a", 20), ("b", 10), ("c", 10)):
         place(tmp_path, cwd=cwd).write_bytes(frame(line(header(createdAt=created))))

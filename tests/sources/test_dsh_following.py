@@ -335,6 +335,12 @@ def test_partly_stays_said_while_the_log_goes_on(tmp_path: Path) -> None:
     append(path, frame(generator.message()))
     assert seqs(follower.poll()) == [1]
     assert follower.log.status == "partly"
+    bad = b"\x28\xb5\x2f\xfd\x08"
+    append(path, bad)
+    assert (follower.poll(), follower.log.status) == ([], "damaged")
+    path.write_bytes(path.read_bytes()[: -len(bad)] + frame(generator.message()))
+    assert seqs(follower.poll()) == [2]
+    assert follower.log.status == "partly"
     assert "acme/thing" in follower.log.reason
 
 

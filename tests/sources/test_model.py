@@ -12,5 +12,5 @@ def test_a_cursor_survives_its_stored_form() -> None:
     bare = Cursor(1, 2)
     assert Cursor.from_json(bare.to_json()) == bare
     header = Header("s", 0, 5, None, "p", False, 7, True, None)
-    full = Cursor(2**63, 2**64, 10, 4, 2, "h", "f", header, 3, "damaged", "because", 99)
+    full = Cursor(2**63, 2**64, 10, 4, 2, "h", "f", header, 3, "damaged", "because", "partly", 99)
     assert Cursor.from_json(full.to_json()) == full

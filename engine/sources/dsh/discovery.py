@@ -66,7 +66,7 @@ def discover(root: Path) -> Discovery:
 def _folders(parent: Path, problems: list[FoundProblem], flat: bool = False) -> Iterator[Path]:
     """Folders in `parent`, sorted; with `flat`, logs lying loose in it are reported."""
     for entry in _listing(parent, problems):
-        if entry.is_dir():
+        if _is_folder(entry):
             if not entry.name.startswith(_OWN_FOLDERS):
                 yield Path(entry.path)
         elif flat and _FLAT_NAME.fullmatch(entry.name):
@@ -79,10 +79,18 @@ def _folders(parent: Path, problems: list[FoundProblem], flat: bool = False) -> 
             )
 
 
+def _is_folder(entry: os.DirEntry[str]) -> bool:
+    try:
+        return entry.is_dir()
+    except OSError:
+        return False
+
+
 def _listing(folder: Path, problems: list[FoundProblem]) -> list[os.DirEntry[str]]:
+    """Entries by name; DSH escapes everything but ASCII, so other names are not its own."""
     try:
         with os.scandir(folder) as entries:
-            return sorted(entries, key=lambda entry: entry.name)
+            return sorted((entry for entry in entries if entry.name.isascii()), key=lambda entry: entry.name)
     except FileNotFoundError:
         return []
     except OSError as error:

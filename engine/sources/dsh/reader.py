@@ -162,7 +162,7 @@ class DshLog:
         at = self._at
         assert at.header is not None
         rows = Rows(at.header.session_id, at.first_seq, give_from=at.next_seq)
-        rows.partly = at.reason if at.status == "partly" else ""
+        rows.partly = at.partly
         try:
             for start, end, lines in _units(window, self._found.compressed, at.offset):
                 first = rows.next_seq
@@ -177,6 +177,8 @@ class DshLog:
             at = self.cursor
             self._at = replace(at, next_seq=max(at.next_seq, rows.next_seq))
             raise
+        finally:
+            self._at = replace(self.cursor, partly=rows.partly)
         if rows.partly:
             self._set("partly", rows.partly)
         elif self.cursor.offset < window.size:
