@@ -15,7 +15,9 @@ _IDEOGRAPHS = (
     "\U00020000-\U0003ffff"  # Extensions B and later
 )
 _RUN = re.compile(f"[{_IDEOGRAPHS}]+")
-_HUMPED = re.compile(r"[A-Za-z0-9]*[a-z][A-Z][A-Za-z0-9]*")
+_WORD = re.compile(r"[A-Za-z0-9]+")
+_HUMP = re.compile(r"[a-z0-9][A-Z]|[A-Z]{2}[a-z]")
+_LONGEST_NAME = 64  # beyond it is encoded data, whose parts would only fill the index
 _PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
 _ASCII_SEPARATORS = re.compile(r"[\x00-\x2f:-@\[-^`{-\x7f]+")
 _OPERATORS = frozenset({"AND", "OR", "NOT"})
@@ -24,7 +26,8 @@ _OPERATORS = frozenset({"AND", "OR", "NOT"})
 def index_text(text: str) -> str:
     """`text` as it goes into the index: runs as bigrams plus last character, camelCase parts added at the end."""
     text = unicodedata.normalize("NFKC", text)
-    parts = [part for word in _HUMPED.findall(text) for part in _PART.findall(word)]
+    names = [word for word in _WORD.findall(text) if len(word) <= _LONGEST_NAME and _HUMP.search(word)]
+    parts = dict.fromkeys(part for name in names for part in _PART.findall(name))
     text = _RUN.sub(lambda run: f" {_pairs(run[0])} {run[0][-1]} ", text)
     return f"{text} {' '.join(parts)}" if parts else text
 

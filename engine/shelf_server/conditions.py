@@ -1,6 +1,7 @@
 """JSE conditions as SQL with bound parameters (contracts/hypatia.md 6.3, 6.5)."""
 
 import json
+import math
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -238,7 +239,12 @@ def _word(node: Node) -> str | None:
 
 def _bound(value: Any) -> Any:
     """A value SQLite can bind: integers beyond 64 bits become floats."""
-    return float(value) if isinstance(value, int) and value.bit_length() > 63 else value
+    if not isinstance(value, int) or value.bit_length() <= 63:
+        return value
+    try:
+        return float(value)
+    except OverflowError:
+        return math.inf if value > 0 else -math.inf
 
 
 def _raw(node: Node) -> Any:

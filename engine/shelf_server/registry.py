@@ -35,8 +35,9 @@ class Registry:
             try:
                 self.connect(self._home / DEFAULT, DEFAULT)
             except ToolError as error:
-                log.warning("no default shelf: %s", error)
-                self._paths[DEFAULT] = self._home / DEFAULT  # listed, and its calls say why
+                # Either another process was faster, or the folder is broken: then it is listed, and its calls say why.
+                self._paths = {DEFAULT: self._home / DEFAULT, **self._read()}
+                log.info("default shelf not made: %s", error)
 
     def names(self) -> list[str]:
         """All registered names, sorted."""

@@ -67,6 +67,8 @@ class Shelf:
         try:
             if create:
                 path.mkdir(parents=True, exist_ok=True)
+                if (path / "data.duckdb").exists() and not file.exists():
+                    raise ToolError("config error: this shelf is in the layout of an older Hypatia; open it there once")
             elif not file.is_file():
                 raise ToolError(f"its {'database' if path.is_dir() else 'folder'} is missing: {path}")
             self._connection = sqlite3.connect(

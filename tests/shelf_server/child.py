@@ -1,5 +1,6 @@
 """The real server as a child process, spoken to line by line."""
 
+import contextlib
 import json
 import subprocess
 import sys
@@ -13,11 +14,11 @@ REPOSITORY = Path(__file__).resolve().parents[2]
 class Child:
     """One server process over pipes; blocking, one request at a time."""
 
-    def __init__(self, home: Path) -> None:
+    def __init__(self, home: Path, wrapper: tuple[str, ...] = ()) -> None:
         self.home = home
         with (home.parent / f"{home.name}.stderr").open("wb") as stderr:
             self.process = subprocess.Popen(
-                [*COMMAND, str(home)],
+                [*wrapper, *COMMAND, str(home)],
                 cwd=REPOSITORY,
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
@@ -101,7 +102,5 @@ class Child:
         self.process.kill()
         self.process.wait(20)
         self.process.stdout.close()
-        try:
+        with contextlib.suppress(BrokenPipeError):
             self.process.stdin.close()
-        except BrokenPipeError:
-            pass

@@ -45,6 +45,7 @@ ANSWERS: list[tuple[str, Any, list[str]]] = [
     ("Q-03-json-text", json.dumps(k(["$eq", "name", "rope rule"])), [K2]),
     ("Q-03-null", k(["$eq", "name", None]), []),
     ("Q-03-huge", k(["$eq", "name", 2**70]), []),
+    ("Q-03-endless", k(["$lt", "n", 10**400]), []),
     ("Q-03-bool", k(["$eq", "data", True]), []),
     ("Q-04", k(RULE), [K3, K2]),
     ("Q-04-part", k(["$contains", "tags", "rul"]), []),

@@ -94,6 +94,13 @@ def test_f_05_stray_operators_never_end_the_server(fx: Child, query: str) -> Non
     assert keys(fx, "mooring") == [K2]
 
 
+def test_long_queries(fx: Child) -> None:
+    many = [f"word{number}" for number in range(3000)]
+    assert keys(fx, " OR ".join([*many, "mooring"])) == [K2]
+    assert keys(fx, " ".join(many)) == []
+    assert keys(fx, "每天凌晨两点备份数据库" * 200) == []
+
+
 @pytest.fixture(scope="module")
 def words(server: Child) -> Child:
     """A shelf with texts that are hard to split."""
