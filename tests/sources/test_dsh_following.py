@@ -267,6 +267,7 @@ def test_a_range_is_read_again_from_the_place_an_event_names(tmp_path: Path, com
     path.write_bytes(pack(line(header())) + b"".join(map(pack, batches)))
     log, events = read(path)
     assert log.header is not None
+    assert list(read_range(path, compressed, 0, 0, log.cursor.next_seq, log.header.session_id)) == events
     for event in events:
         for to_seq in (event.seq, event.seq + 1, log.cursor.next_seq):
             again = read_range(path, compressed, event.offset, event.first_seq, to_seq, log.header.session_id)

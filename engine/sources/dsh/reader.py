@@ -190,7 +190,7 @@ class DshLog:
 def read_range(
     path: Path, compressed: bool, start_offset: int, first_seq: int, to_seq: int, session_id: str
 ) -> Iterator[LogEvent]:
-    """Events with `first_seq <= seq < to_seq`, read again from a place a LogEvent named.
+    """Events with `first_seq <= seq < to_seq`, read again from a place a LogEvent named, or from 0 and 0.
 
     Raises RangeLost when the file no longer holds them, OSError when it cannot be read. What lies there was verified at
     the first reading, so a big frame is not verified a second time.
