@@ -68,7 +68,7 @@ def from_argument(value: Any, argument: str) -> Any:
         parsed = json.loads(value)
         json.dumps(parsed, ensure_ascii=False).encode()  # lone surrogates cannot be asked for
     except (ValueError, RecursionError) as error:
-        raise ToolError(f"invalid {argument} JSON: {type(error).__name__}") from error
+        raise ToolError(f"invalid {argument} JSON: {error}") from error
     return parsed
 
 

@@ -98,7 +98,9 @@ class Shelf:
         if create and connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()[0] == 0:
             connection.execute("PRAGMA journal_mode = WAL")
             schema.create(connection)
-        meta = dict(connection.execute("SELECT k, v FROM meta")) if self._has("meta") else {}
+        if not self._has("meta"):
+            raise ToolError(f"config error: {FILE} holds no shelf")
+        meta = dict(connection.execute("SELECT k, v FROM meta"))
         if meta.get("schema_version") not in ("1", "2", "3"):
             raise ToolError("config error: unsupported SQLite schema version; use a compatible binary")
         if meta.get(schema.INDEX_KEY) != schema.INDEX_KIND:

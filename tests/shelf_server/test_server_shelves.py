@@ -253,7 +253,7 @@ def toml(text: str) -> Any:
 DAMAGES = [
     pytest.param(break_header, "SQLite error: file is not a database", id="no-database"),
     pytest.param(break_pages, "SQLite error: ", id="malformed"),
-    pytest.param(truncate, "unsupported SQLite schema version", id="empty-file"),
+    pytest.param(truncate, "config error: hypatia.sqlite holds no shelf", id="empty-file"),
     pytest.param(newer, "config error: unsupported SQLite schema version; use a compatible binary", id="newer-schema"),
     pytest.param(foreign, "written by another program; import it", id="written-by-hypatia"),
     pytest.param(toml('[storage]\nbackend = "pgvector"\n'), "PostgreSQL (pgvector)", id="pgvector"),
