@@ -21,6 +21,7 @@ from desktop.companion import Companion
 from desktop.i18n import tr
 from desktop.icons import app_icon
 from desktop.loop import AppLoop
+from desktop.menu import CompanionMenu
 from desktop.tray import TrayHost
 from engine.errors import CompanionError
 from engine.paths import Home
@@ -64,7 +65,9 @@ class Program:
         return self._ended.is_set()
 
     async def _session(self) -> int:
-        tray = TrayHost()
+        menu = CompanionMenu()
+        menu.quit_chosen.connect(self._quit.set)
+        tray = TrayHost(menu)
         try:
             # The engine takes a third of a second to import; the icon is there first.
             await asyncio.to_thread(importlib.import_module, "engine.app")
@@ -78,14 +81,14 @@ class Program:
             except CompanionError as error:
                 await self._refuse(error)
                 return 1
-            await self._companion(engine, tray)
+            await self._companion(engine, menu, tray)
         finally:
             tray.close()
         return 0
 
-    async def _companion(self, engine: "Engine", tray: TrayHost) -> None:
+    async def _companion(self, engine: "Engine", menu: CompanionMenu, tray: TrayHost) -> None:
         log_to(self._home.log_file)
-        companion = Companion(engine, tray, login_item(), self._quit.set)
+        companion = Companion(engine, menu, tray, login_item())
         try:
             await engine.start()
             await self._quit.wait()

@@ -14,7 +14,7 @@ from desktop import i18n
 from desktop.autostart import LoginFile, LoginRegistry
 from desktop.i18n import tr
 from desktop.menu import CompanionMenu
-from desktop.notifications import Action, Notifier
+from desktop.notifications import Action, DesktopService, Notifier
 from desktop.tray import TrayHost, popup
 from desktop.windows.review import ReviewWindow
 from desktop.windows.settings import SettingsWindow
@@ -54,21 +54,21 @@ def _sentence(error: CompanionError) -> str:
 class Companion:
     """What a person meets, over an open engine."""
 
-    def __init__(
-        self, engine: "Engine", tray: TrayHost, login: LoginFile | LoginRegistry, quit_program: Callable[[], None]
-    ) -> None:
+    def __init__(self, engine: "Engine", menu: CompanionMenu, tray: TrayHost, login: LoginFile | LoginRegistry) -> None:
         self.engine = engine
         self.tray = tray
-        self._quit = quit_program
+        self.menu = menu
         self._supervisor = Supervisor(self._on_fault)
         self._lists_changed = asyncio.Event()
         self._problem_keys: set[str] = set()
         self._login = login
         self.settings_window: SettingsWindow | None = None
         self.review_window: ReviewWindow | None = None
+        self._connect_menu()
         self._speak()
         self.notifier = Notifier(
             self._supervisor,
+            DesktopService(),
             enabled=lambda: bool(engine.settings.get("notifications.enabled")),
             bubble=tray.bubble,
             status_line=lambda sentence: self.status_window.tell(sentence),
@@ -121,8 +121,8 @@ class Companion:
         _raise(self.settings_window)
         return self.settings_window
 
-    def _make_menu(self) -> CompanionMenu:
-        menu = CompanionMenu()
+    def _connect_menu(self) -> None:
+        menu = self.menu
         menu.status_chosen.connect(self.open_status)
         menu.shelf_chosen.connect(self._use_shelf)
         menu.connect_chosen.connect(lambda: self.open_settings("Shelves").shelves.choose_folder())
@@ -132,9 +132,7 @@ class Companion:
         menu.resume_chosen.connect(lambda: self._act("resume", self.engine.resume))
         menu.review_chosen.connect(self.open_review)
         menu.settings_chosen.connect(self.open_settings)
-        menu.quit_chosen.connect(self._quit)
         menu.aboutToShow.connect(self._lists_changed.set)
-        return menu
 
     def _make_status_window(self) -> StatusWindow:
         window = StatusWindow(self.menu)
@@ -314,8 +312,7 @@ class Companion:
 
     def _speak(self) -> None:
         i18n.use(str(self.engine.settings.get("ui.language")))
-        self.menu = self._make_menu()
-        self.tray.set_menu(self.menu)
+        self.menu.retranslate()
         self.status_window = self._make_status_window()
 
     def _change_language(self) -> None:
@@ -323,7 +320,7 @@ class Companion:
         status_open = self.status_window.isVisible()
         settings_open = self.settings_window is not None and self.settings_window.isVisible()
         review_open = self.review_window is not None and self.review_window.isVisible()
-        for old in (self.settings_window, self.review_window, self.status_window, self.menu):
+        for old in (self.settings_window, self.review_window, self.status_window):
             if old is not None:
                 old.deleteLater()
         self.settings_window = self.review_window = None

@@ -2,9 +2,9 @@
 
 import time
 
-from PySide6.QtCore import Signal
+from PySide6.QtCore import Signal, SignalInstance
 from PySide6.QtGui import QAction, QActionGroup
-from PySide6.QtWidgets import QMenu, QWidget
+from PySide6.QtWidgets import QMenu
 
 from desktop.i18n import tr
 from desktop.words import ago, session_title, state_line, tomorrow
@@ -32,38 +32,50 @@ class CompanionMenu(QMenu):
     settings_chosen = Signal()
     quit_chosen = Signal()
 
-    def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self) -> None:
+        super().__init__()
         self._shelves: list[ShelfRow] = []
         self._sessions: list[SessionRow] = []
-        self.status_line = self._entry(self, "", self.status_chosen)
+        self.status_line = self._entry(self, self.status_chosen)
         self.addSeparator()
-        self.shelf_menu = self.addMenu(tr("&Shelf"))
-        self.summarise_menu = self.addMenu(tr("S&ummarise now"))
-        self.pause_menu = self.addMenu(tr("&Pause"))
-        self.resume = self._entry(self, tr("Resu&me"), self.resume_chosen)
+        self.shelf_menu, self.summarise_menu, self.pause_menu = QMenu(self), QMenu(self), QMenu(self)
+        for menu in (self.shelf_menu, self.summarise_menu, self.pause_menu):
+            self.addMenu(menu)
+        self.resume = self._entry(self, self.resume_chosen)
         self.addSeparator()
-        self.review = self._entry(self, "", self.review_chosen)
-        self.settings = self._entry(self, tr("S&ettings…"), self.settings_chosen)
+        self.review = self._entry(self, self.review_chosen)
+        self.settings = self._entry(self, self.settings_chosen)
         self.addSeparator()
-        self.quit = self._entry(self, tr("&Quit"), self.quit_chosen)
-        self._fill_pause()
-        self.show_shelves([])
-        self.show_sessions([])
+        self.quit = self._entry(self, self.quit_chosen)
+        self.hour, self.day, self.open_end = (self.pause_menu.addAction("") for _ in range(3))
+        self.hour.triggered.connect(lambda: self.pause_chosen.emit(time.time() + HOUR))
+        self.day.triggered.connect(lambda: self.pause_chosen.emit(tomorrow(time.time())))
+        self.open_end.triggered.connect(lambda: self.pause_chosen.emit(None))
+        self.pause_menu.menuAction().setVisible(False)
+        self.resume.setVisible(False)
+        self.retranslate()
 
     @staticmethod
-    def _entry(menu: QMenu, label: str, chosen: object) -> QAction:
+    def _entry(menu: QMenu, chosen: SignalInstance, label: str = "") -> QAction:
         action = menu.addAction(label)
-        action.triggered.connect(lambda: chosen.emit())  # type: ignore[attr-defined]
+        action.triggered.connect(lambda: chosen.emit())
         return action
 
-    def _fill_pause(self) -> None:
-        menu = self.pause_menu
-        menu.addAction(tr("For 1 &hour")).triggered.connect(lambda: self.pause_chosen.emit(time.time() + HOUR))
-        menu.addAction(tr("Until &tomorrow, 06:00")).triggered.connect(
-            lambda: self.pause_chosen.emit(tomorrow(time.time()))
-        )
-        menu.addAction(tr("Until &resumed")).triggered.connect(lambda: self.pause_chosen.emit(None))
+    def retranslate(self) -> None:
+        """Say everything in the language of now; panels keep the menu they were given, so it stays the same one."""
+        self.status_line.setText(tr("Starting…"))
+        self.shelf_menu.setTitle(tr("&Shelf"))
+        self.summarise_menu.setTitle(tr("S&ummarise now"))
+        self.pause_menu.setTitle(tr("&Pause"))
+        self.hour.setText(tr("For 1 &hour"))
+        self.day.setText(tr("Until &tomorrow, 06:00"))
+        self.open_end.setText(tr("Until &resumed"))
+        self.resume.setText(tr("Resu&me"))
+        self.review.setText(tr("&Review…"))
+        self.settings.setText(tr("S&ettings…"))
+        self.quit.setText(tr("&Quit"))
+        self._fill_shelves()
+        self._fill_sessions()
 
     def show_status(self, status: Status, now: float) -> None:
         """Bring the entries in line with a snapshot; `now` in epoch seconds."""
@@ -76,13 +88,15 @@ class CompanionMenu(QMenu):
 
     def show_shelves(self, shelves: list[ShelfRow]) -> None:
         """The radio list of shelves, then connecting and managing them."""
-        if shelves == self._shelves and not self.shelf_menu.isEmpty():
-            return
-        self._shelves = shelves
+        if shelves != self._shelves:
+            self._shelves = shelves
+            self._fill_shelves()
+
+    def _fill_shelves(self) -> None:
         menu = self.shelf_menu
         menu.clear()
         group = QActionGroup(menu)
-        for row in shelves:
+        for row in self._shelves:
             action = menu.addAction(_literal(row.name))
             action.setCheckable(True)
             action.setChecked(row.active)
@@ -90,20 +104,22 @@ class CompanionMenu(QMenu):
             action.setActionGroup(group)
             action.triggered.connect(lambda _=False, name=row.name: self.shelf_chosen.emit(name))
         menu.addSeparator()
-        self._entry(menu, tr("&Connect folder…"), self.connect_chosen)
-        self._entry(menu, tr("&Manage…"), self.shelves_chosen)
+        self._entry(menu, self.connect_chosen, tr("&Connect folder…"))
+        self._entry(menu, self.shelves_chosen, tr("&Manage…"))
 
     def show_sessions(self, sessions: list[SessionRow]) -> None:
         """Recent conversations; one that cannot be read is shown, and says so."""
-        if sessions == self._sessions and not self.summarise_menu.isEmpty():
-            return
-        self._sessions = sessions
+        if sessions != self._sessions:
+            self._sessions = sessions
+            self._fill_sessions()
+
+    def _fill_sessions(self) -> None:
         menu = self.summarise_menu
         menu.clear()
-        for row in sessions:
+        for row in self._sessions:
             label = f"{session_title(row)} — {ago(row.last_time / 1000, time.time())}"
             action = menu.addAction(_literal(label))
             action.setToolTip(row.reason)
             action.triggered.connect(lambda _=False, id_=row.session_id: self.summarise_chosen.emit(id_))
-        if not sessions:
+        if not self._sessions:
             menu.addAction(tr("Conversations appear here once one is recorded")).setEnabled(False)

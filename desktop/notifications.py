@@ -33,7 +33,8 @@ class DesktopService:
     QtDBus cannot send the unsigned id, and Qt's own bubble loses urgency (platform.md 4): hence jeepney.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, bus: str = "SESSION") -> None:
+        self._bus = bus
         self._router: Any = None
         self._markup = False
         self._settled = asyncio.Event()
@@ -55,7 +56,7 @@ class DesktopService:
         from jeepney.wrappers import unwrap_msg
 
         try:
-            async with open_dbus_router(bus="SESSION") as router:
+            async with open_dbus_router(bus=self._bus) as router:
                 rule = MatchRule(type="signal", interface=SERVICE, path=PATH)
                 await Proxy(message_bus, router).AddMatch(rule)
                 ask = new_method_call(DBusAddress(PATH, SERVICE, SERVICE), "GetCapabilities")
@@ -115,12 +116,13 @@ class Notifier:
     def __init__(
         self,
         supervisor: Supervisor,
+        service: DesktopService,
         *,
         enabled: Callable[[], bool],
         bubble: Callable[[str, str], bool],
         status_line: Callable[[str], None],
     ) -> None:
-        self._service = DesktopService()
+        self._service = service
         self._enabled = enabled
         self._bubble = bubble
         self._status_line = status_line

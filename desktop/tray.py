@@ -23,9 +23,9 @@ class TrayHost(QObject):
     clicked = Signal()
     missing = Signal()  # no panel took the icon within the limit
 
-    def __init__(self, host_limit_ms: int = HOST_LIMIT_MS) -> None:
+    def __init__(self, menu: QMenu, host_limit_ms: int = HOST_LIMIT_MS) -> None:
         super().__init__()
-        self._menu: QMenu | None = None
+        self._menu = menu
         self._state = State.RESTING
         self._tooltip = ""
         self.icon: QSystemTrayIcon | None = None
@@ -47,16 +47,9 @@ class TrayHost(QObject):
             self.icon.deleteLater()
         self.icon = QSystemTrayIcon(state_icon(self._state), self)
         self.icon.setToolTip(self._tooltip)
-        if self._menu is not None:
-            self.icon.setContextMenu(self._menu)
+        self.icon.setContextMenu(self._menu)
         self.icon.activated.connect(self._activated)
         self.icon.show()
-
-    def set_menu(self, menu: QMenu) -> None:
-        """Show this menu from now on."""
-        self._menu = menu
-        if self.icon is not None:
-            self.icon.setContextMenu(menu)
 
     def show_status(self, status: Status, now: float) -> None:
         """Icon and tooltip of a snapshot; `now` in epoch seconds."""

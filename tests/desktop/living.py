@@ -9,6 +9,7 @@ import tomlkit
 
 from desktop.autostart import LoginFile
 from desktop.companion import Companion
+from desktop.menu import CompanionMenu
 from desktop.tray import TrayHost
 from engine.app import Engine
 from engine.events import Event
@@ -71,10 +72,12 @@ async def living(tmp_path: Path, more: str = "", answer: str = "") -> AsyncItera
     if answer:
         await engine.answer(answer, "")
         await engine.refresh()
-    tray = TrayHost()
+    menu = CompanionMenu()
+    menu.quit_chosen.connect(lambda: quits.append("quit"))
+    tray = TrayHost(menu)
     login = LoginFile(tmp_path / "autostart" / "hypatia-companion.desktop", b"[Desktop Entry]\n")
     quits: list[str] = []
-    companion = Companion(engine, tray, login, lambda: quits.append("quit"))
+    companion = Companion(engine, menu, tray, login)
     one = Living(home, engine, tray, companion, login, quits=quits)
     engine.bus.subscribe(one.events.append)
     try:

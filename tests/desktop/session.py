@@ -16,6 +16,18 @@ from jeepney.io.asyncio import DBusRouter, open_dbus_connection
 ROOT = Path(__file__).parents[2]
 PIPE = asyncio.subprocess.PIPE
 
+# A session bus that starts no services of the machine, a key store say.
+BUS = """<busconfig>
+  <type>session</type>
+  <listen>unix:tmpdir=/tmp</listen>
+  <policy context="default">
+    <allow send_destination="*" eavesdrop="true"/>
+    <allow eavesdrop="true"/>
+    <allow own="*"/>
+  </policy>
+</busconfig>
+"""
+
 
 class Child:
     """A child process whose lines of JSON can be awaited."""
@@ -40,7 +52,7 @@ class Child:
         await self.process.stdin.drain()
 
     async def end(self) -> None:
-        """Close its standard input and stop it."""
+        """Close its standard input and stop it, if it still runs."""
         if self.process.stdin is not None:
             self.process.stdin.close()
         with contextlib.suppress(ProcessLookupError):
@@ -54,13 +66,15 @@ class Session:
     def __init__(self, env: dict[str, str], bus: str) -> None:
         self.env = env
         self.bus = bus
+        self.children: list[Child] = []
 
     async def start(self, *command: str, stdin: int | None = PIPE, stderr: int | None = None) -> Child:
         """Start a program in this session."""
         process = await asyncio.create_subprocess_exec(
             *command, env=self.env, cwd=ROOT, stdin=stdin, stdout=PIPE, stderr=stderr
         )
-        return Child(process)
+        self.children.append(Child(process))
+        return self.children[-1]
 
     async def panel(self, *arguments: str) -> Child:
         """The fake panel and notification service, ready."""
@@ -90,7 +104,11 @@ async def session(home: Path) -> AsyncIterator[Session]:
         stderr=asyncio.subprocess.DEVNULL,
     )
     os.close(write)
-    bus = await asyncio.create_subprocess_exec("dbus-daemon", "--session", "--nofork", "--print-address=1", stdout=PIPE)
+    configuration = home / "bus.conf"
+    configuration.write_text(BUS)
+    bus = await asyncio.create_subprocess_exec(
+        "dbus-daemon", f"--config-file={configuration}", "--nofork", "--print-address=1", stdout=PIPE
+    )
     assert bus.stdout is not None
     address = (await bus.stdout.readline()).decode().strip()
     with os.fdopen(read) as displays:
@@ -108,9 +126,12 @@ async def session(home: Path) -> AsyncIterator[Session]:
     }
     for name in ("WAYLAND_DISPLAY", "XDG_CURRENT_DESKTOP", "LANGUAGE"):
         env.pop(name, None)
+    desk = Session(env, address)
     try:
-        yield Session(env, address)
+        yield desk
     finally:
+        for child in reversed(desk.children):
+            await child.end()
         for process in (bus, screen):
             process.terminate()
             await process.wait()

@@ -1,0 +1,259 @@
+"""The real program on a real screen and bus, met as a panel meets it: over D-Bus."""
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+from jeepney.io.asyncio import DBusRouter
+
+from engine.app import Engine
+from engine.paths import Home
+from tests.desktop.living import talk, write_settings
+from tests.desktop.session import Child, Session, alive, bus, call, descendants, kill, session
+from tests.tools.model_server import ModelServer, status
+
+ITEM, MENU = "org.kde.StatusNotifierItem", "com.canonical.dbusmenu"
+type Entry = tuple[int, dict[str, Any], list[Any]]
+
+
+class Tray:
+    """A program's icon and menu, seen from the panel."""
+
+    def __init__(self, router: DBusRouter, name: str) -> None:
+        self.router = router
+        self.name = name
+
+    async def entries(self) -> dict[str, Entry]:
+        """Visible entries of the menu, sub-menus as `Menu/Entry`, by label without shortcut marks."""
+        _, root = await call(self.router, self.name, "/MenuBar", MENU, "GetLayout", "iias", 0, -1, [])
+        found: dict[str, Entry] = {}
+
+        def walk(node: Entry, prefix: str) -> None:
+            for _, child in node[2]:
+                label = child[1].get("label", ("s", ""))[1].replace("_", "")
+                if label and child[1].get("visible", ("b", True))[1]:
+                    found[prefix + label] = child
+                    walk(child, f"{prefix}{label}/")
+
+        walk(root, "")
+        return found
+
+    async def choose(self, label: str) -> None:
+        """Click an entry."""
+        entry = (await self.entries())[label]
+        await call(self.router, self.name, "/MenuBar", MENU, "Event", "isvu", entry[0], "clicked", ("i", 0), 0)
+
+    async def tooltip(self) -> str:
+        """What the panel shows at the pointer."""
+        reply = await call(
+            self.router,
+            self.name,
+            "/StatusNotifierItem",
+            "org.freedesktop.DBus.Properties",
+            "Get",
+            "ss",
+            ITEM,
+            "ToolTip",
+        )
+        return reply[0][1][2]
+
+    async def activate(self) -> None:
+        """A left click."""
+        await call(self.router, self.name, "/StatusNotifierItem", ITEM, "Activate", "ii", 5, 5)
+
+
+@asynccontextmanager
+async def running(tmp_path: Path, desk: Session, panel: Child) -> AsyncIterator[tuple[Child, Tray]]:
+    """The program, once its icon is in the panel."""
+    program = await desk.program()
+    try:
+        async with bus(desk.bus) as router:
+            item = await panel.wait_for("item")
+            yield program, Tray(router, item["item"])
+    finally:
+        await program.end()
+
+
+async def eventually(condition: Callable[[], Awaitable[object]]) -> None:
+    """Until an awaited condition holds."""
+    async with asyncio.timeout(30):
+        while not await condition():  # noqa: ASYNC110
+            await asyncio.sleep(0.05)
+
+
+async def answered(tmp_path: Path, start: str = "now") -> Home:
+    """A home whose first question is answered."""
+    home = write_settings(tmp_path)
+    engine = await Engine.open(home)
+    await engine.answer(start, "")
+    await engine.stop()
+    return home
+
+
+async def test_menu_pause_resume_and_quit_over_the_bus(tmp_path: Path) -> None:
+    await answered(tmp_path)
+    async with session(tmp_path) as desk:
+        panel = await desk.panel("panel")
+        async with running(tmp_path, desk, panel) as (program, tray):
+
+            async def first_line(text: str) -> bool:
+                entries = await tray.entries()
+                return bool(entries) and next(iter(entries)) == text
+
+            await eventually(lambda: first_line("Up to date"))
+            entries = await tray.entries()
+            top = [label for label in entries if "/" not in label]
+            assert top == ["Up to date", "Shelf", "Summarise now", "Pause", "Review…", "Settings…", "Quit"]
+            assert entries["Shelf/default"][1]["toggle-state"] == ("i", 1)
+            assert {"Shelf/Connect folder…", "Shelf/Manage…"} <= set(entries)
+            assert "Shelf: default" in await tray.tooltip()
+            await tray.choose("Pause/Until resumed")
+            await eventually(lambda: first_line("Paused until you resume"))
+            assert "Pause" not in await tray.entries()
+            await tray.choose("Resume")
+            await eventually(lambda: first_line("Up to date"))
+            await tray.activate()
+            children = descendants(program.process.pid)
+            await tray.choose("Quit")
+            async with asyncio.timeout(5):
+                assert await program.process.wait() == 0
+            assert not [pid for pid in children if alive(pid)]
+
+
+async def test_the_first_question_is_open_until_answered(tmp_path: Path) -> None:
+    talk(tmp_path)
+    write_settings(tmp_path)
+    async with session(tmp_path) as desk:
+        panel = await desk.panel("panel")
+        async with running(tmp_path, desk, panel) as (_, tray):
+
+            async def asks() -> bool:
+                return "Not recording yet: one question is open" in await tray.entries()
+
+            await eventually(asks)
+            assert "0 messages recorded today" in await tray.tooltip()
+
+
+async def test_a_panel_that_comes_after_us_gets_the_icon(tmp_path: Path) -> None:
+    await answered(tmp_path)
+    async with session(tmp_path) as desk:
+        panel = await desk.panel()
+        program = await desk.program()
+        async with bus(desk.bus) as router:
+
+            async def connected() -> bool:
+                names = (
+                    await call(
+                        router, "org.freedesktop.DBus", "/org/freedesktop/DBus", "org.freedesktop.DBus", "ListNames"
+                    )
+                )[0]
+                return len([name for name in names if name.startswith(":")]) >= 4
+
+            await eventually(connected)
+            await panel.tell("panel")
+            tray = Tray(router, (await panel.wait_for("item"))["item"])
+
+            async def has_menu() -> bool:
+                return "Quit" in await tray.entries()
+
+            await eventually(has_menu)
+        await program.end()
+        assert program.process.returncode == 0
+
+
+async def test_a_failing_model_gives_one_notification_whose_button_opens_review(tmp_path: Path) -> None:
+    home = write_settings(tmp_path)
+    for number in range(3):
+        talk(tmp_path, f"session-{number}", turns=3)
+    with ModelServer([status(400)] * 20) as server:
+        engine = await Engine.open(home)
+        engine.settings.set("consolidation.models", [{"provider": "ollama", "model": "m", "baseUrl": server.url}])
+        await engine.answer("all", "")
+        await engine.stop()
+        async with session(tmp_path) as desk:
+            panel = await desk.panel("panel")
+            async with running(tmp_path, desk, panel) as (_, tray):
+                shown = await panel.wait_for("notify")
+                assert "Review" in shown["actions"]
+                assert "importer" not in shown["title"] + shown["body"]
+
+                async def all_failed() -> bool:
+                    return "Review… (3)" in await tray.entries()
+
+                await eventually(all_failed)
+                await panel.tell(f"press {shown['notify']} open")
+                await tray.choose("Quit")
+
+            notices = [line for line in panel.seen if "notify" in line]
+            assert len(notices) == 1
+
+
+async def test_a_second_start_hands_over_and_ends(tmp_path: Path) -> None:
+    await answered(tmp_path)
+    async with session(tmp_path) as desk:
+        panel = await desk.panel("panel")
+        async with running(tmp_path, desk, panel) as (program, tray):
+            second = await desk.program()
+            async with asyncio.timeout(20):
+                assert await second.process.wait() == 0
+            assert program.process.returncode is None
+            assert "Quit" in await tray.entries()
+
+
+async def test_sigterm_stops_cleanly_and_leaves_no_child(tmp_path: Path, until) -> None:
+    talk(tmp_path)
+    await answered(tmp_path, "all")
+    async with session(tmp_path) as desk:
+        panel = await desk.panel("panel")
+        async with running(tmp_path, desk, panel) as (program, _):
+            await until(lambda: descendants(program.process.pid))
+            children = descendants(program.process.pid)
+            program.process.terminate()
+            async with asyncio.timeout(5):
+                assert await program.process.wait() == 0
+            await until(lambda: not [pid for pid in children if alive(pid)])
+
+
+async def test_sigkill_leaves_no_child_and_the_next_start_works(tmp_path: Path, until) -> None:
+    talk(tmp_path)
+    await answered(tmp_path, "all")
+    async with session(tmp_path) as desk:
+        panel = await desk.panel("panel")
+        async with running(tmp_path, desk, panel) as (program, _):
+            await until(lambda: descendants(program.process.pid))
+            children = descendants(program.process.pid)
+            kill(program.process.pid)
+            await program.process.wait()
+            await until(lambda: not [pid for pid in children if alive(pid)])
+        async with running(tmp_path, desk, panel) as (program, tray):
+            assert "Quit" in await tray.entries()
+        assert program.process.returncode == 0
+
+
+async def test_a_damaged_ledger_is_a_sentence_and_no_start(tmp_path: Path, until) -> None:
+    home = write_settings(tmp_path)
+    home.ledger_file.write_bytes(b"this is no database" * 1000)
+    async with session(tmp_path) as desk:
+        program = await desk.program()
+        await asyncio.sleep(1.5)
+        assert program.process.returncode is None
+        program.process.terminate()
+        assert await program.process.wait() == 1
+        assert home.ledger_file.read_bytes().startswith(b"this is no database")
+
+
+async def test_it_starts_without_any_bus(tmp_path: Path) -> None:
+    home = await answered(tmp_path)
+    async with session(tmp_path) as desk:
+        desk.env["DBUS_SESSION_BUS_ADDRESS"] = "unix:path=/nonexistent/bus"
+        program = await desk.program()
+
+        async def up() -> bool:
+            return (home.data / "control.json").exists()
+
+        await eventually(up)
+        program.process.terminate()
+        async with asyncio.timeout(5):
+            assert await program.process.wait() == 0
