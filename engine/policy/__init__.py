@@ -1,0 +1,1 @@
+"""Pure functions on text: redaction, relative dates, caps, slugs, token estimate."""
