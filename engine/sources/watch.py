@@ -14,7 +14,7 @@ log = logging.getLogger(__name__)
 # A change is told 0.4 to 0.8 s after it, for 2.5 wake-ups a second of one thread.
 _STEP_MS, _DEBOUNCE_MS = 400, 800
 _LOG_ENDINGS = (".jsonl", ".jsonl.zstd")
-_LOOK_UP = 5.0
+_LOOK_UP = 2.0
 
 
 class _Stop:

@@ -60,7 +60,6 @@ async def test_a_missing_root_is_awaited(tmp_path: Path) -> None:
     async with aclosing(watch(root, stop, scan_every=2.0, retry_every=0.2)) as hints:
         assert [await anext(hints) for _ in range(3)] == [None] * 3
         path = place(root)
-        assert [await anext(hints) for _ in range(3)] == [None] * 3
         await until_told(hints, path)
 
 
@@ -74,8 +73,6 @@ async def test_a_root_that_is_replaced_is_watched_again(tmp_path: Path) -> None:
         root.rename(tmp_path / "old")
         await anext(hints)
         path = place(root)
-        for _ in range(4):
-            await anext(hints)
         await until_told(hints, path)
 
 
