@@ -9,8 +9,8 @@ _TABLE = (
         "U",
         5.0,
         r"^(?:and |also |please |so |now |ok,? )*(?:remember|keep in mind|note for)\b|\bplease remember\b"
-        r"|\bfrom now on\b|^in (?:the )?future,? |\bfor future reference\b|记住|记下|请记得|^(?:以后|今后)|[，,；;](?:以后|今后)"
-        r"|(?:以后|今后)(?:都|请|不要|别|一律|所有|每次)|下次(?:记得|不要|别|请|先)",
+        r"|\bfrom now on\b|^in (?:the )?future,? |\bfor future reference\b|记住|记下|请记得|^(?:以后|今后)"
+        r"|[，,；;](?:以后|今后)|(?:以后|今后)(?:都|请|不要|别|一律|所有|每次)|下次(?:记得|不要|别|请|先)",
     ),
     (
         "correction",
@@ -103,8 +103,9 @@ DECIDED = re.compile(
 # What an assistant says before it does something, or to be polite.
 FILLER = re.compile(
     r"(?:(?:now |first,? |next,? |ok,? |okay,? |and )*(?:let me|let's (?:see|look|check)|i'm going to|looking at"
-    r"|checking|i'll (?:check|look|start|take|read|first|now|begin|try|run)|reading|here(?:'s| is| are)|i see|would you like"
-    r"|if you|feel free|want me to|is there anything|(?:list|read|check|open|search) (?:the|it|for|this))\b"
+    r"|checking|i'll (?:check|look|start|take|read|first|now|begin|try|run)|reading|here(?:'s| is| are)|i see"
+    r"|would you like|if you|feel free|want me to"
+    r"|is there anything|(?:list|read|check|open|search) (?:the|it|for|this))\b"
     r"|让我|我来|我先|我去|接下来我|现在我|需要我|如果你|请告诉我|这就)",
     re.I,
 )
@@ -132,6 +133,14 @@ CONTRAST = re.compile(
     r"|不是|应该|更正|纠正|我是说|改成|改为",
     re.I,
 )
+_SILENT = (
+    "a an and are as at be been but by can could did do does for from had has have he her his how i if in is it its"
+    " just me my no not of on or our please she should so some than that the their them then there these they this"
+    " those to too up us was we were what when where which who why will with would you your yes ok let's now also"
+    " always never remember correction before after until while because during without about into"
+    " 的 了 是 我 你 在 有 和 就 不 这 那 个 们 请 吗 呢 吧 也 都 要 会 把 用 以 后 记 住"
+)
+STOP_WORDS = frozenset(_SILENT.split())
 IDENTIFIER = re.compile(
     r"`[^`]+`|\b[A-Za-z]\w*?(?:_\w+|[a-z][A-Z]\w*)|(?<![\w./\\-])[\w-]+(?:[./\\][\w-]+)+|\b[A-Z][A-Z0-9]{2,}\b"
     r"|(?<!\w)\w*?\d[\w.:-]*",

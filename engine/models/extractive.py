@@ -15,6 +15,7 @@ from engine.models.cues import (
     IDENTIFIER,
     REMEMBER_THAT,
     SMALL_TALK,
+    STOP_WORDS,
     WEIGHTS,
     cues_of,
     is_question,
@@ -22,7 +23,7 @@ from engine.models.cues import (
 from engine.policy.sentences import Sentence, sentences
 
 FEWEST, MOST, MOST_ARCHIVED = 3, 8, 10
-WEAKEST = 1.0  # a score below which a sentence does not even fill an empty summary
+STRONG, WEAKEST = 2.0, 1.0  # scores: worth a bullet; fit to fill up a short summary
 LONGEST = 500  # characters of a sentence worth quoting
 TITLE_WORDS, TITLE_CHARS = 12, 72
 
@@ -79,16 +80,10 @@ _FIXED = frozenset(text for labels in (_ENGLISH, _CHINESE) for text in (labels.m
 
 _WORD = re.compile(r"[A-Za-z][A-Za-z0-9_'-]*|\d[\w.:]*|[\u4e00-\u9fff]", re.A)
 _CJK = re.compile(r"[\u4e00-\u9fff]")
-_STOP = frozenset(
-    (
-        "a an and are as at be been but by can could did do does for from had has have he her his how i if in is it its"
-        " just me my no not of on or our please she should so some than that the their them then there these they this"
-        " those to too up us was we were what when where which who why will with would you your yes ok let's now also"
-        " always never remember correction before after until while because during without about into"
-        " 的 了 是 我 你 在 有 和 就 不 这 那 个 们 请 吗 呢 吧 也 都 要 会 把 用 以 后 记 住"
-    ).split()  # noqa: SIM905
-)
 _BACKWARDS = re.compile(r"\b(?:that|this|it|them|those|these)\b|这|那|它", re.I)
+_POINTING = re.compile(
+    r"\boption \w\b|\bthe (?:first|second|third|last|latter|former)(?: one| option)?\W*$|第[一二三四][个种]", re.I
+)
 _PLACEHOLDER = "[REDACTED:"
 _NEARBY = 12  # sentences within which a correction finds what it corrects
 
@@ -123,7 +118,7 @@ def extract(lines: Sequence[Line], max_units: int) -> Extract:
     if not candidates:
         return Extract(_document(_small_talk(spoken, labels), labels), ())
     _score(candidates)
-    chosen = sorted(_choose(candidates, MOST), key=lambda candidate: candidate.place)
+    chosen = sorted(_choose(candidates, MOST, FEWEST, WEAKEST), key=lambda candidate: candidate.place)
     bullets = [_bullet(candidate, labels) for candidate in chosen]
     return Extract(_document(bullets, labels), tuple(_units(candidates, labels, max_units)))
 
@@ -144,7 +139,7 @@ def archive(members: Sequence[tuple[str, str]]) -> tuple[str, str]:
         best_of_each[candidate.turn] = candidate
     for candidate in best_of_each.values():
         candidate.score += 2.0
-    chosen = sorted(_choose(candidates, MOST_ARCHIVED), key=lambda candidate: candidate.place)
+    chosen = sorted(_choose(candidates, MOST_ARCHIVED, MOST_ARCHIVED, -math.inf), key=lambda candidate: candidate.place)
     bullets = [f"- {points[candidate.place][1]}" for candidate in chosen]
     return _title(max(chosen, key=_weight)), _document(bullets, labels)
 
@@ -212,10 +207,10 @@ def _content_words(text: str) -> Iterable[str]:
     for match in _WORD.finditer(text.lower()):
         word = match[0]
         if _CJK.match(word):
-            if previous and previous_end == match.start() and not (previous in _STOP and word in _STOP):
+            if previous and previous_end == match.start() and not (previous in STOP_WORDS and word in STOP_WORDS):
                 yield previous + word
             previous, previous_end = word, match.end()
-        elif word not in _STOP and (len(word) > 1 or word.isdigit()):
+        elif word not in STOP_WORDS and (len(word) > 1 or word.isdigit()):
             yield word.rstrip(".:")
 
 
@@ -269,11 +264,11 @@ def _weight(candidate: _Candidate) -> tuple[float, int]:
     return candidate.score, -candidate.place
 
 
-def _choose(candidates: Sequence[_Candidate], most: int) -> list[_Candidate]:
-    """The weightiest sentences, without those that only repeat a chosen one."""
+def _choose(candidates: Sequence[_Candidate], most: int, fewest: int, weakest: float) -> list[_Candidate]:
+    """The weightiest sentences: all strong ones up to `most`, others above `weakest` up to `fewest`, no repetitions."""
     chosen: list[_Candidate] = []
     for candidate in sorted(candidates, key=_weight, reverse=True):
-        if len(chosen) == most or candidate.score < (2.0 if len(chosen) >= FEWEST else WEAKEST):
+        if len(chosen) == most or candidate.score < (STRONG if len(chosen) >= fewest else weakest):
             break
         if not any(_same(candidate, other) for other in chosen):
             chosen.append(candidate)
@@ -324,8 +319,9 @@ _CLASSIFICATION = {
 def _kind(candidate: _Candidate) -> str | None:
     """The kind of unit a sentence makes, if that is clear beyond doubt and the sentence can stand alone."""
     text, cues = candidate.text, candidate.cues
-    vague = _BACKWARDS.search(REMEMBER_THAT.sub("", text)) and not IDENTIFIER.search(text)
-    if _PLACEHOLDER in text or vague or len(candidate.words) < (2 if REMEMBER_THAT.match(text) else 3):
+    vague = _POINTING.search(text) or (_BACKWARDS.search(REMEMBER_THAT.sub("", text)) and not IDENTIFIER.search(text))
+    enough = 2 if REMEMBER_THAT.match(text) or DECIDED.search(text) else 3
+    if _PLACEHOLDER in text or vague or len(candidate.words) < enough:
         return None
     if candidate.role == "U" and "remember" in cues:
         return "remember"
@@ -354,6 +350,6 @@ def _title(candidate: _Candidate) -> str:
             break
         title += piece
     words = title.split() if not chinese else [title]
-    while len(words) > 3 and words[-1].lower() in _STOP:
+    while len(words) > 3 and words[-1].lower() in STOP_WORDS:
         words.pop()
     return " ".join(words).strip(' 。.!！,，:：;；"') or text[:TITLE_CHARS]

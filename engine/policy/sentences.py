@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 _FENCE = re.compile(r"[ \t>]*(`{3,}+(?!.*`)|~{3,}+)")
-_MARKER = re.compile(r"[ \t]*(?:[-*+•][ \t]+(?:\[[ xX]\][ \t]+)?|\d{1,3}[.)、][ \t]*(?=\D)|>+[ \t]*)+")
+_MARKER = re.compile(r"[ \t]*(?:[-*+•][ \t]+(?:\[[ xX]\][ \t]+)?|\d{1,3}[.)、][ \t]*(?=\D))+")
 _HEADING = re.compile(r"[ \t]*#{1,6}[ \t]")
 _FURNITURE = re.compile(
     r"[ \t]*(?:\||[-=*_]{3,}[ \t]*$|\[(?:image|turn interrupted mid-stream|\.\.\.truncated \d+ chars)\][ \t]*$"
@@ -22,7 +22,7 @@ _END = re.compile(
     r"|(?<![.!?])[.!?]+[\"')\]*_”]*(?=[ \t]|$)"
 )
 _ABBREVIATION = re.compile(r"(?:^|[\s(])(?:(?i:e\.g|i\.e|etc|vs|cf|mr|mrs|dr|ca|incl|resp)|[A-Z])\.$")
-_COUNTED = re.compile(r"(?i:(?:^|[\s(])(?:approx|fig|no|nr|ver|sec|ch)\.)[ \t]+\d")
+_COUNTED = re.compile(r"(?i:(?:^|[\s(])(?:approx|fig|no|nr|ver|sec|ch)\.$)")  # only before a number
 _CODE = re.compile(r"[{}()\[\]<>=;|\\/&^%$#@~_+*\"'`]")
 _PROSE = re.compile(r"[a-z]+ [a-z]+ [a-z]+|[\u4e00-\u9fff]{4}")
 _WRAPPED_AT = 60
@@ -57,15 +57,16 @@ def _blocks(text: str) -> Iterator[tuple[str, str]]:
     """Paragraphs and list items as one line each ("prose"), whole fenced blocks ("code")."""
     fence, code, paragraph = "", [""], ""
     for line in text.splitlines():
-        opening = _FENCE.match(line)
         if fence:
             code.append(line)
-            if opening and opening[1].startswith(fence):
+            closing = _FENCE.match(line)
+            if closing and closing[1].startswith(fence):
                 yield "code", "\n".join(code)
                 fence = ""
             continue
         marker = _MARKER.match(line)
         content = line[marker.end() :].strip() if marker else line.strip()
+        opening = _FENCE.match(content)
         alone = opening or not content or _HEADING.match(line) or _FURNITURE.match(line) or _looks_like_code(content)
         if paragraph and (alone or marker or not _continues(paragraph, line)):
             yield "prose", paragraph
@@ -95,8 +96,9 @@ def _split(line: str) -> Iterator[str]:
     start = 0
     for end in _END.finditer(masked):
         if masked[end.start()] == ".":
-            before = max(start, end.end() - 8)
-            if _ABBREVIATION.search(masked[before : end.end()]) or _COUNTED.search(masked[before : end.end() + 3]):
+            before = masked[max(start, end.end() - 8) : end.end()]
+            counts = masked[end.end() : end.end() + 2].strip()[:1].isdigit()
+            if _ABBREVIATION.search(before) or (counts and _COUNTED.search(before)):
                 continue
         if piece := line[start : end.end()].strip():
             yield piece
