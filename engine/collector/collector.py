@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Protocol
@@ -10,12 +10,13 @@ from typing import Protocol
 from engine.collector.project import Projects
 from engine.collector.scan import Batch, FileNews, read_batches
 from engine.collector.withdrawn import hidden_ids
+from engine.errors import CompanionError
 from engine.ledger.database import Ledger
 from engine.ledger.logs import LogFile, Logs
 from engine.ledger.progress import Progress
 from engine.sources.dsh.discovery import discover
 from engine.sources.dsh.reader import DshLog, read_range
-from engine.sources.model import Cursor, Discovery, FoundLog, Header
+from engine.sources.model import Cursor, Discovery, FoundLog, RangeLost
 
 log = logging.getLogger(__name__)
 
@@ -56,6 +57,19 @@ class Sweep:
     skipped: int = 0
     statuses: dict[str, int] = field(default_factory=dict)
 
+    def count(self, status: str) -> None:
+        """One more file in this state."""
+        self.statuses[status] = self.statuses.get(status, 0) + 1
+
+
+@dataclass(frozen=True, slots=True)
+class _Target:
+    """Where the words of one pass go, and from when on (epoch ms)."""
+
+    shelf: str
+    cutoff: int
+    sink: Sink
+
 
 class Collector:
     """One per agent. All reading happens in worker threads, one conversation at a time, files in bounded batches."""
@@ -80,24 +94,34 @@ class Collector:
         self._now = now
         self._progressed = progressed
         self._found: dict[Path, FoundLog] = {}
+        self._sink: Sink | None = None
+        self._swept_to: dict[str, int] = {}  # per path, what a sweep gave to this sink: never given twice
         self._lock = asyncio.Lock()
 
     async def sweep(self, shelf: str, cutoff: int, sink: Sink, *, everything: bool) -> Sweep:
         """Look at every file; read those that changed and queue what is not recorded yet (engine.md 2.14).
 
         `everything` also takes turns that are still open; else they wait for their end, or half an hour of silence.
+        A conversation that cannot be read or queued never stops the others; the ledger's error is raised at the end.
         """
         async with self._lock:
+            if sink is not self._sink:
+                self._sink, self._swept_to = sink, {}
+            to = _Target(shelf, cutoff, sink)
             discovery = await asyncio.to_thread(discover, self._root)
             self._found = {found.path: found for found in discovery.logs}
             known = {row.path: row for row in await self._logs.files()}
             await self._note_problems(discovery, known)
-            sweep = Sweep(seen=len(discovery.logs) + len(discovery.problems))
+            sweep = Sweep(seen=len(discovery.logs) + len(discovery.problems), skipped=len(discovery.problems))
             for problem in discovery.problems:
-                sweep.skipped += 1
-                sweep.statuses[problem.status] = sweep.statuses.get(problem.status, 0) + 1
-            for group in await self._in_order(discovery.logs, known):
-                await self._visit(group, known, shelf, cutoff, sink, sweep, everything=everything)
+                sweep.count(problem.status)
+            groups = []
+            for group in _by_session(discovery.logs):
+                if all(str(f.path) not in known for f in group) and _older(group, cutoff):
+                    sweep.skipped += len(group)
+                else:
+                    groups.append(group)
+            await self._visit_all(await self._in_order(groups, known), known, to, sweep, everything=everything)
             return sweep
 
     async def changed(self, paths: Iterable[Path], shelf: str, cutoff: int, sink: Sink) -> bool:
@@ -111,14 +135,12 @@ class Collector:
             group = [f for f in self._found.values() if f.session_id in sessions]
             fresh = await asyncio.to_thread(_stat_again, group)
             self._found.update({f.path: f for f in fresh})
-            known = {row.path: row for row in await self._logs.files()}
-            for one in _by_session(fresh):
-                await self._visit(one, known, shelf, cutoff, sink, Sweep(), everything=None)
+            known = await self._logs.at([str(f.path) for f in fresh])
+            await self._visit_all(_by_session(fresh), known, _Target(shelf, cutoff, sink), Sweep(), everything=None)
             return True
 
-    async def _in_order(self, found: list[FoundLog], known: dict[str, LogFile]) -> list[list[FoundLog]]:
+    async def _in_order(self, groups: list[list[FoundLog]], known: dict[str, LogFile]) -> list[list[FoundLog]]:
         """Conversations oldest first: a fork follows its parent, so that a shared message is at home in the parent."""
-        groups = _by_session(found)
         unread = [g for g in groups if str(g[0].path) not in known]
         births = dict(zip((g[0].path for g in unread), await asyncio.to_thread(_births, unread), strict=True))
 
@@ -129,70 +151,73 @@ class Collector:
         return sorted(groups, key=age)
 
     async def _note_problems(self, discovery: Discovery, known: dict[str, LogFile]) -> None:
-        current = {str(problem.path) for problem in discovery.problems}
-        gone = [p for p, row in known.items() if row.session_id is None and p not in current]
-        fresh = [
-            problem
-            for problem in discovery.problems
-            if (row := known.get(str(problem.path))) is None
-            or (row.status, row.reason) != (problem.status, problem.reason)
-        ]
+        current = {str(problem.path) for problem in discovery.problems} | {str(f.path) for f in discovery.logs}
+        gone = [path for path, row in known.items() if row.session_id is None and path not in current]
+        fresh = []
+        for problem in discovery.problems:
+            row = known.get(str(problem.path)) or LogFile(path=str(problem.path))
+            if (row.status, row.reason) != (problem.status, problem.reason):
+                fresh.append(replace(row, status=problem.status, reason=problem.reason))
+                log.warning("%s: %s", problem.status, problem.path.name)
         if not gone and not fresh:
             return
         async with self._ledger.write() as db:
             await db.executemany("DELETE FROM log_file WHERE path = ?", [(path,) for path in gone])
-            for problem in fresh:
-                log.warning("%s: %s", problem.status, problem.path.name)
-                await Logs.save_file(db, LogFile(path=str(problem.path), status=problem.status, reason=problem.reason))
+            for row in fresh:
+                await Logs.save_file(db, row)
 
-    async def _visit(
+    async def _visit_all(
         self,
-        group: list[FoundLog],
+        groups: list[list[FoundLog]],
         known: dict[str, LogFile],
-        shelf: str,
-        cutoff: int,
-        sink: Sink,
+        to: _Target,
         sweep: Sweep,
         *,
         everything: bool | None,
     ) -> None:
-        """Read one conversation; whatever happens in it never stops the others."""
-        rows = [known.get(str(found.path)) for found in group]
-        if all(row is None for row in rows) and max(f.mtime_ns for f in group) < cutoff * 1_000_000:
-            sweep.skipped += len(group)
-            return
-        if any(_changed(found, row) for found, row in zip(group, rows, strict=True)):
+        trouble: CompanionError | None = None
+        for group in groups:
+            rows = [known.get(str(found.path)) for found in group]
             try:
-                rows = list(await self._read(group, rows, shelf, cutoff, sink))
-                sweep.read += len(group)
-            except OSError as error:
-                log.warning("cannot read %s: %s", group[0].session_id, error.strerror)
-                return
+                await self._visit(group, rows, to, sweep, everything=everything)
+            except (OSError, RangeLost) as error:
+                log.warning("cannot read %s now: %s", group[0].session_id, error)
+            except CompanionError as error:
+                log.error("%s has to wait: %s", group[0].session_id, error)
+                trouble = trouble or error
+        if trouble is not None:
+            raise trouble
+
+    async def _visit(
+        self,
+        group: list[FoundLog],
+        rows: Sequence[LogFile | None],
+        to: _Target,
+        sweep: Sweep,
+        *,
+        everything: bool | None,
+    ) -> None:
+        if any(_changed(found, row) for found, row in zip(group, rows, strict=True)):
+            rows = await self._read(group, rows, to)
+            sweep.read += len(group)
         for row in rows:
             if row is not None:
-                sweep.statuses[row.status] = sweep.statuses.get(row.status, 0) + 1
+                sweep.count(row.status)
                 if everything is not None:
-                    await self._queue(row, shelf, cutoff, sink, tail=await self._tail(row, everything))
+                    await self._queue_rest(row, to, everything)
 
-    async def _read(
-        self, group: list[FoundLog], rows: list[LogFile | None], shelf: str, cutoff: int, sink: Sink
-    ) -> list[LogFile]:
+    async def _read(self, group: list[FoundLog], rows: Sequence[LogFile | None], to: _Target) -> list[LogFile]:
         readers = [
             DshLog(found, Cursor.from_json(row.cursor) if row is not None and row.cursor else None)
             for found, row in zip(group, rows, strict=True)
         ]
         current = [row or LogFile(path=str(found.path)) for found, row in zip(group, rows, strict=True)]
-        header = next((Cursor.from_json(r.cursor).header for r in current if r.cursor), None)
-        subagent = bool(current[0].subagent)
-        if header is None:
-            header = await asyncio.to_thread(_peek, group[0])
-            subagent = header is not None and header.subagent
-        project = await self._projects.label(header.cwd if header is not None else None)
-        batches = read_batches(readers, keep=self._rules().subagents or not subagent)
+        batches = read_batches(readers)
         while (batch := await asyncio.to_thread(_next, batches)) is not None:
+            project = await self._project(current, batch)
             current = await self._store(batch, group, current, project)
             for index, news in batch.files.items():
-                await self._queue(current[index], shelf, cutoff, sink, news=news)
+                await self._queue_news(current[index], news, to)
             self._progressed()
         # Only now is it certain that everything up to this size was read.
         done = [
@@ -203,6 +228,14 @@ class Collector:
                 await Logs.save_file(db, row)
         return done
 
+    async def _project(self, rows: list[LogFile], batch: Batch) -> str:
+        """A conversation keeps the label it was given first, whatever becomes of its folder (engine.md 2.11)."""
+        for row in rows:
+            if row.project:
+                return row.project
+        headers = [news.cursor.header for news in batch.files.values() if news.cursor.header is not None]
+        return await self._projects.label(headers[0].cwd) if headers else ""
+
     async def _store(self, batch: Batch, group: list[FoundLog], rows: list[LogFile], project: str) -> list[LogFile]:
         """Cursor, messages and turns of a batch in one transaction."""
         rows = list(rows)
@@ -211,19 +244,49 @@ class Collector:
             rows[index] = _merge(rows[index], news, project)
             if news.marker:
                 hidden |= await asyncio.to_thread(_hidden, group[index], news)
+        session_id = group[0].session_id
         async with self._ledger.write() as db:
             for index, news in batch.files.items():
                 row = rows[index]
-                if news.log.rewound and row.session_id is not None and row.version is not None:
-                    await Logs.forget_place(db, row.session_id, row.version, 0)
-                    news.log.rewound = False
+                if news.rewound and row.version is not None:
+                    await Logs.begin_again(db, session_id, row.version)
+                    self._swept_to.pop(row.path, None)
                 await Logs.save_file(db, row)
             marks = [mark for news in batch.files.values() for mark in news.marks]
-            await Logs.add(db, group[0].session_id, batch.messages, marks)
-            await Logs.withdraw(db, hidden)
+            await Logs.add(db, session_id, batch.messages, marks)
+            await Logs.withdraw(db, session_id, hidden)
         return rows
 
-    async def _tail(self, row: LogFile, everything: bool) -> int:
+    async def _queue_news(self, row: LogFile, news: FileNews, to: _Target) -> None:
+        """Queue the spans that end in this news (engine.md 2.4)."""
+        if not self._is_recorded(row, to):
+            return
+        await self._queue_messages(row, news.turn_end, to, immediate=True)
+        later = max(news.step_end if self._rules().flush_window > 0 else 0, news.marker)
+        if later > news.turn_end:
+            await self._queue_messages(row, later, to, immediate=False)
+        if news.node or news.spoke:
+            await self._queue_node(row, to)
+
+    async def _queue_rest(self, row: LogFile, to: _Target, everything: bool) -> None:
+        """Queue what can be recorded of a file by now and was not queued before (engine.md 2.14).
+
+        Only once: what failed or was discarded since is not tried again before something new is said.
+        """
+        if not self._is_recorded(row, to):
+            return
+        end = await self._end(row, everything)
+        if end > self._swept_to.get(row.path, -1):
+            await self._queue_messages(row, end, to, immediate=True)
+            await self._queue_node(row, to)
+            self._swept_to[row.path] = end
+
+    def _is_recorded(self, row: LogFile, to: _Target) -> bool:
+        rules = self._rules()
+        wanted = rules.enabled and (rules.subagents or not row.subagent)
+        return wanted and row.session_id is not None and row.cut is not None and row.last_time >= to.cutoff
+
+    async def _end(self, row: LogFile, everything: bool) -> int:
         """Up to where a file can be recorded now."""
         quiet = row.mtime_ns / 1e9 < self._now() - _SILENCE
         if everything or quiet or not row.turn_open or row.session_id is None or row.version is None:
@@ -231,41 +294,40 @@ class Collector:
         turn = await self._logs.last_turn(row.session_id, row.version, row.next_seq)
         return turn.seq if turn is not None else 0
 
-    async def _queue(
-        self, row: LogFile, shelf: str, cutoff: int, sink: Sink, news: FileNews | None = None, tail: int = 0
-    ) -> None:
-        """Queue the spans that end in this news, or everything up to `tail` (engine.md 2.4, 2.14)."""
-        rules = self._rules()
-        if not rules.enabled or row.session_id is None or row.version is None or row.cut is None:
-            return
-        if (row.subagent and not rules.subagents) or row.last_time < cutoff:
-            return
-
-        async def put(kind: str, low: int, high: int, immediate: bool) -> None:
-            if high > low and row.session_id is not None and row.version is not None:
-                await sink.enqueue(kind, row.session_id, row.version, low, high, row.project, immediate)
-
-        logged = (await self._progress.get(shelf, row.session_id, row.version)).logged_seq
+    async def _queue_messages(self, row: LogFile, end: int, to: _Target, *, immediate: bool) -> None:
+        assert row.session_id is not None and row.version is not None and row.cut is not None
+        logged = (await self._progress.get(to.shelf, row.session_id, row.version)).logged_seq
         low = max(logged, row.cut)
-        turn_end = news.turn_end if news is not None else 0
-        await put("log-message", low, max(turn_end, tail), True)
-        later = max(news.step_end if rules.flush_window > 0 else 0, news.marker) if news is not None else 0
-        await put("log-message", low, later if later > turn_end else 0, False)
-        if row.node_seq is None or (row.node_time or 0) < cutoff or not (tail or (news is not None and news.node)):
+        if end > low:
+            await to.sink.enqueue("log-message", row.session_id, row.version, low, end, row.project, immediate)
+
+    async def _queue_node(self, row: LogFile, to: _Target) -> None:
+        assert row.session_id is not None and row.version is not None
+        if row.node_seq is None or (row.node_time or 0) < to.cutoff:
             return
-        if not (await self._progress.session_node(shelf, row.session_id)).present:
-            await put("session-node", row.node_seq, row.node_seq + 1, True)
+        if not (await self._progress.session_node(to.shelf, row.session_id)).present:
+            place = (row.node_seq, row.node_seq + 1)
+            await to.sink.enqueue("session-node", row.session_id, row.version, *place, row.project, True)
 
 
 def _by_session(found: Iterable[FoundLog]) -> list[list[FoundLog]]:
-    groups: dict[str, list[FoundLog]] = {}
+    """The files of each conversation, oldest format first; of two in one format the compressed one, DSH's default."""
+    groups: dict[str, dict[int, FoundLog]] = {}
     for one in found:
-        groups.setdefault(one.session_id, []).append(one)
-    return [sorted(group, key=lambda f: f.version) for group in groups.values()]
+        group = groups.setdefault(one.session_id, {})
+        if one.version not in group or one.compressed:
+            group[one.version] = one
+    return [[group[version] for version in sorted(group)] for group in groups.values()]
+
+
+def _older(group: list[FoundLog], cutoff: int) -> bool:
+    return max(found.mtime_ns for found in group) < cutoff * 1_000_000
 
 
 def _changed(found: FoundLog, row: LogFile | None) -> bool:
-    return row is None or row.status == "unreadable" or (found.size, found.mtime_ns) != (row.size, row.mtime_ns)
+    if row is None or row.status in ("unreadable", "duplicate"):
+        return True
+    return (found.size, found.mtime_ns) != (row.size, row.mtime_ns)
 
 
 def _stat_again(group: list[FoundLog]) -> list[FoundLog]:
@@ -279,14 +341,14 @@ def _stat_again(group: list[FoundLog]) -> list[FoundLog]:
     return fresh
 
 
-def _peek(found: FoundLog) -> Header | None:
+def _births(groups: list[list[FoundLog]]) -> list[int]:
+    return [next((born for found in group if (born := _born(found)) is not None), 0) for group in groups]
+
+
+def _born(found: FoundLog) -> int | None:
     reader = DshLog(found)
     next(iter(reader.read()), None)
-    return reader.header
-
-
-def _births(groups: list[list[FoundLog]]) -> list[int]:
-    return [header.created_at if (header := _peek(group[0])) is not None else 0 for group in groups]
+    return reader.header.created_at if reader.header is not None else None
 
 
 def _next(batches: Iterator[Batch]) -> Batch | None:
@@ -294,36 +356,36 @@ def _next(batches: Iterator[Batch]) -> Batch | None:
 
 
 def _hidden(found: FoundLog, news: FileNews) -> set[str]:
-    cut = news.log.cut or 0
     events = read_range(found.path, found.compressed, 0, 0, news.marker, found.session_id)
-    return hidden_ids(events, found.session_id, cut)
+    return hidden_ids(events, found.session_id, news.cursor.cut or 0)
 
 
 def _merge(row: LogFile, news: FileNews, project: str) -> LogFile:
-    reader = news.log
-    header = reader.header
+    cursor = news.cursor
+    if news.rewound:
+        row = replace(row, node_seq=None, node_time=None, turn_open=0)
     row = replace(
         row,
-        cursor=reader.cursor.to_json(),
-        cut=reader.cut,
-        next_seq=reader.cursor.next_seq,
-        status=reader.status,
-        reason=reader.reason,
+        cursor=cursor.to_json(),
+        cut=cursor.cut,
+        next_seq=cursor.next_seq,
+        status=cursor.status,
+        reason=cursor.reason,
         last_time=max(row.last_time, news.last_time),
         turn_open=row.turn_open if news.turn_open is None else int(news.turn_open),
     )
-    if header is not None:
+    if cursor.header is not None:
         row = replace(
             row,
-            session_id=header.session_id,
-            version=header.version,
-            cwd=header.cwd,
+            session_id=cursor.header.session_id,
+            version=cursor.header.version,
+            cwd=cursor.header.cwd,
             project=project,
-            subagent=int(header.subagent),
-            created_at=header.created_at,
+            subagent=int(cursor.header.subagent),
+            created_at=cursor.header.created_at,
         )
     if news.title:
         row = replace(row, title=news.title)
-    if news.node is not None and row.node_seq is None:
+    if news.node is not None:
         row = replace(row, node_seq=news.node[0], node_time=news.node[1])
     return row

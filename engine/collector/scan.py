@@ -11,7 +11,7 @@ from engine.ledger.logs import MessageRow, TurnMark
 from engine.policy.redact import redact
 from engine.policy.text import flatten
 from engine.sources.dsh import DshLog
-from engine.sources.model import LogEvent
+from engine.sources.model import Cursor, LogEvent
 
 _BATCH_MESSAGES = 500
 _BATCH_EVENTS = 20_000
@@ -20,12 +20,17 @@ NODE_TYPES = ("session/title", "compaction/summary")
 
 @dataclass(slots=True)
 class FileNews:
-    """What one batch found in one file. Positions are event numbers; no text but the title is kept."""
+    """What one batch found in one file. Positions are event numbers; no text but the title is kept.
 
-    log: DshLog
+    `cursor` is where reading the file stands after the batch; `rewound` says that it began again at its start.
+    """
+
+    cursor: Cursor
+    rewound: bool = False
     marks: list[TurnMark] = field(default_factory=list)
     title: str | None = None
     node: tuple[int, int] | None = None
+    spoke: bool = False
     turn_end: int = 0
     step_end: int = 0
     marker: int = 0
@@ -42,24 +47,34 @@ class Batch:
     events: int = 0
 
 
-def read_batches(logs: list[DshLog], keep: bool) -> Iterator[Batch]:
+def read_batches(logs: list[DshLog]) -> Iterator[Batch]:
     """News of the files in the order in which things were said, in batches of bounded size.
 
-    Files of one conversation are merged by time, so that a first reading numbers messages as a live one did. `keep`
-    is false for conversations that are read but not recorded (subagents).
+    Files of one conversation are merged by time, so that a first reading numbers messages as a live one did.
     """
     batch = Batch()
     for _, _, _, index, event in heapq.merge(*(_timed(i, log) for i, log in enumerate(logs)), key=_key):
-        news = batch.files.setdefault(index, FileNews(logs[index]))
-        if (message := _fold(news, event, keep)) is not None:
+        log = logs[index]
+        news = batch.files.get(index)
+        if news is None:
+            news = batch.files[index] = FileNews(log.cursor)
+        if (message := _fold(news, log, event)) is not None:
+            news.spoke = True
             batch.messages.append(message)
         batch.events += 1
         if batch.events >= _BATCH_EVENTS or len(batch.messages) >= _BATCH_MESSAGES:
-            yield batch
+            yield _sealed(batch, logs)
             batch = Batch()
     for index, log in enumerate(logs):
-        batch.files.setdefault(index, FileNews(log))
-    yield batch
+        batch.files.setdefault(index, FileNews(log.cursor))
+    yield _sealed(batch, logs)
+
+
+def _sealed(batch: Batch, logs: list[DshLog]) -> Batch:
+    for index, news in batch.files.items():
+        log = logs[index]
+        news.cursor, news.rewound, log.rewound = log.cursor, log.rewound, False
+    return batch
 
 
 def _key(item: tuple[int, int, int, int, LogEvent]) -> tuple[int, int, int]:
@@ -76,8 +91,8 @@ def _timed(index: int, log: DshLog) -> Iterator[tuple[int, int, int, int, LogEve
         yield clock, version, event.seq, index, event
 
 
-def _fold(news: FileNews, event: LogEvent, keep: bool) -> MessageRow | None:
-    header, cut = news.log.header, news.log.cut
+def _fold(news: FileNews, log: DshLog, event: LogEvent) -> MessageRow | None:
+    header, cut = log.header, log.cut
     if header is None or cut is None or event.seq < cut:
         return None
     news.last_time = max(news.last_time, event.time or 0)
@@ -85,7 +100,7 @@ def _fold(news: FileNews, event: LogEvent, keep: bool) -> MessageRow | None:
         case "user/message" | "assistant/message":
             if is_withdrawal(event):
                 news.marker = event.seq + 1
-            elif keep and (role := role_of(event)) is not None:
+            elif (role := role_of(event)) is not None:
                 return MessageRow(
                     id=message_id(event, header.session_id),
                     session_id=header.session_id,
@@ -115,7 +130,7 @@ def _fold(news: FileNews, event: LogEvent, keep: bool) -> MessageRow | None:
             )
         case "session/title" | "compaction/summary":
             text = node_text(event)
-            if text and keep and news.node is None:
+            if text:
                 news.node = (event.seq, event.time or 0)
             if event.type == "session/title":
                 news.title = " ".join(redact(text).split())[:200]

@@ -84,12 +84,11 @@ def _with_tools(held: list[tuple[LogEvent, Spoken]], uses: dict[tuple[int, int],
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One line of a transcript; `id` is set for messages."""
+    """One line of a transcript: the person, the assistant or a tool."""
 
     seq: int
     role: Literal["U", "A", "T"]
     text: str
-    id: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,23 +102,33 @@ class Transcript:
 
 
 def transcript_lines(
-    events: Iterable[LogEvent], session_id: str, wanted: set[str], before: LogEvent | None = None
+    events: Iterable[LogEvent], session_id: str, wanted: set[str], from_seq: int = 0
 ) -> Iterator[Line]:
-    """The lines of a span: what was said, what the person answered, which tools ran and whether they worked."""
-    tracker = ToolTracker(before)
+    """The lines of a span: what was said, what the person answered, which tools ran and whether they worked.
+
+    Tools and answers follow the message before them: they are left out when it is not wanted, because it was taken
+    back, is older than what may be recorded, or belongs elsewhere. Events before `from_seq` only help to know that.
+    """
+    tracker = ToolTracker()
+    shown = True
     for event in events:
-        if (use := tracker.feed(event)) is not None:
+        role, use = role_of(event), tracker.feed(event)
+        if role is not None:
+            shown = message_id(event, session_id) in wanted
+        if event.seq < from_seq or not shown:
+            continue
+        if role is not None:
+            text = _clean(raw_text(event), event)
+            if text:
+                yield Line(event.seq, "U" if role == "user" else "A", text)
+        elif use is not None:
             yield Line(event.seq, "T", f"{use.name} {'✅' if use.ok else '❌'}")
             if use.ok and use.name == "ask_user_question":
                 yield from _answers(event, _questions(use.call.get("arguments")), _result_json(use.result))
-        if event.type == "user/message" and source_kind(event) == "user-question-reply":
+        elif event.type == "user/message" and source_kind(event) == "user-question-reply":
             reply = _json_object(raw_text(event))
             questions = reply.get("questions")
             yield from _answers(event, questions if isinstance(questions, list) else [], reply)
-        elif (role := role_of(event)) is not None and (id_ := message_id(event, session_id)) in wanted:
-            text = _clean(raw_text(event), event)
-            if text:
-                yield Line(event.seq, "U" if role == "user" else "A", text, id_)
 
 
 def _clean(text: str, event: LogEvent) -> str:

@@ -27,9 +27,9 @@ class ToolUse:
 class ToolTracker:
     """Pairs results with their calls, in log order; compaction's copies of results are no activity."""
 
-    def __init__(self, before: LogEvent | None = None) -> None:
+    def __init__(self) -> None:
         self._calls: dict[str, LogEvent] = {}
-        self._previous = before
+        self._previous: LogEvent | None = None
 
     def feed(self, event: LogEvent) -> ToolUse | None:
         """Take the next event; a finished call comes back."""
@@ -48,7 +48,7 @@ class ToolTracker:
         message = message if isinstance(message, dict) else {}
         source = message.get("source")
         call_id = message.get("toolCallId") or (source.get("callId") if isinstance(source, dict) else None)
-        call = self._calls.get(str(call_id)) if call_id is not None else None
+        call = self._calls.pop(str(call_id), None) if call_id is not None else None
         error = event.data.get("error")
         failed = error is not None or message.get("isError") is True
         ms: float | None = None

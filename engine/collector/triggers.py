@@ -1,9 +1,11 @@
 """When a span is worth a summary (engine.md 7.2), decided turn by turn so that it never depends on timing."""
 
-from collections.abc import Callable, Sequence
+from bisect import bisect_left
+from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 
-from engine.ledger.logs import TurnMark
+from engine.ledger.logs import MessageRow, TurnMark
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,9 +17,14 @@ class Thresholds:
 
 
 def first_due(
-    marks: Sequence[TurnMark], last_turn: int, tokens_before: Callable[[int], int], thresholds: Thresholds
+    marks: Sequence[TurnMark], rows: Sequence[MessageRow], last_turn: int, thresholds: Thresholds
 ) -> TurnMark | None:
-    """The first finished turn at which the span up to it is due; `tokens_before(seq)` counts the span up to seq."""
+    """The first of the finished turns `marks` at which the messages `rows` up to it are worth a summary.
+
+    Both are in order; `last_turn` is the number of the turn at which the last summary was due.
+    """
+    places = [row.seq for row in rows]
+    sums = list(accumulate((row.tokens for row in rows), initial=0))
     for mark in marks:
         if mark.reason == "skip":
             continue
@@ -25,6 +32,6 @@ def first_due(
         if not boundary and mark.turn - last_turn < thresholds.turns:
             continue
         floor = -(-thresholds.tokens // 4) if boundary else thresholds.tokens
-        if tokens_before(mark.seq) >= floor:
+        if sums[bisect_left(places, mark.seq)] >= floor:
             return mark
     return None

@@ -1,5 +1,6 @@
 """Log files, the messages they hold and the turns they end, without any text of a conversation but its title."""
 
+import asyncio
 import sqlite3
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -14,7 +15,10 @@ _CHUNK = 400
 
 @dataclass(frozen=True, slots=True)
 class LogFile:
-    """One log file as the ledger knows it. Times in epoch milliseconds; `cut` is null while undecided."""
+    """One log file as the ledger knows it. Times in epoch milliseconds; `cut` is null while undecided.
+
+    `node_seq` and `node_time` are those of its newest title.
+    """
 
     path: str
     session_id: str | None = None
@@ -70,14 +74,12 @@ class TurnMark:
 _FILE_COLUMNS = tuple(LogFile.__dataclass_fields__)
 _MESSAGE_COLUMNS = tuple(MessageRow.__dataclass_fields__)
 _MARK_COLUMNS = tuple(TurnMark.__dataclass_fields__)
+_SELECT_MESSAGES = f"SELECT {', '.join(_MESSAGE_COLUMNS)} FROM message WHERE session_id = ?"
+_SELECT_MARKS = f"SELECT {', '.join(_MARK_COLUMNS)} FROM mark WHERE session_id = ? AND version = ?"
 
 
 def _file(row: sqlite3.Row) -> LogFile:
     return LogFile(**{name: row[name] for name in _FILE_COLUMNS})
-
-
-def _message(row: sqlite3.Row) -> MessageRow:
-    return MessageRow(**{name: row[name] for name in _MESSAGE_COLUMNS})
 
 
 def _values(row: Any, columns: tuple[str, ...]) -> list[Any]:
@@ -97,7 +99,13 @@ class Logs:
 
     async def files(self) -> list[LogFile]:
         """Every log file ever seen, older conversations first."""
-        return [_file(r) for r in await self._ledger.read("SELECT * FROM log_file ORDER BY created_at, path")]
+        rows = await self._ledger.read("SELECT * FROM log_file ORDER BY created_at, path")
+        return await asyncio.to_thread(lambda: list(map(_file, rows)))
+
+    async def at(self, paths: Sequence[str]) -> dict[str, LogFile]:
+        """What is known of the files at these few paths."""
+        rows = await self._ledger.read(f"SELECT * FROM log_file WHERE path IN ({', '.join('?' * len(paths))})", paths)
+        return {file.path: file for file in map(_file, rows)}
 
     async def of_session(self, session_id: str) -> list[LogFile]:
         """The readable files of a conversation, oldest format first."""
@@ -123,57 +131,76 @@ class Logs:
             ids = [m.id for m in messages[start : start + _CHUNK]]
             sql = f"SELECT id FROM message WHERE id IN ({', '.join('?' * len(ids))})"
             known.update(row[0] for row in await db.execute_fetchall(sql, ids))
-        (last,) = next(
-            iter(await db.execute_fetchall("SELECT max(ordinal) FROM message WHERE session_id = ?", (session_id,)))
-        )
-        ordinal = -1 if last is None else int(last)
-        fresh = []
-        for message in messages:
-            if message.id in known:
-                continue
-            known.add(message.id)
-            ordinal += 1
-            fresh.append(_values(replace(message, ordinal=ordinal), _MESSAGE_COLUMNS))
+        fresh: list[list[Any]] = []
+        if messages:
+            # Ordinals are dense and no message is ever dropped, so their count, which the index knows, is the next one.
+            rows = await db.execute_fetchall("SELECT count(*) FROM message WHERE session_id = ?", (session_id,))
+            next_ordinal = int(next(iter(rows))[0])
+            for message in messages:
+                if message.id not in known:
+                    known.add(message.id)
+                    numbered = replace(message, ordinal=next_ordinal + len(fresh))
+                    fresh.append(_values(numbered, _MESSAGE_COLUMNS))
         if fresh:
             await db.executemany(_insert("message", _MESSAGE_COLUMNS, "INSERT"), fresh)
-        rows = [_values(mark, _MARK_COLUMNS) for mark in marks]
-        if rows:
-            await db.executemany(_insert("mark", _MARK_COLUMNS), rows)
+        await db.executemany(_insert("mark", _MARK_COLUMNS), [_values(mark, _MARK_COLUMNS) for mark in marks])
         return len(fresh)
 
     @staticmethod
-    async def withdraw(db: aiosqlite.Connection, ids: Iterable[str]) -> None:
-        """Mark messages as taken back by the person, wherever they are at home."""
-        await db.executemany("UPDATE message SET withdrawn = 1 WHERE id = ?", [(id_,) for id_ in ids])
+    async def withdraw(db: aiosqlite.Connection, session_id: str, ids: Iterable[str]) -> None:
+        """Mark messages of a conversation as taken back by the person, in whichever of its files they are at home."""
+        await db.executemany(
+            "UPDATE message SET withdrawn = 1 WHERE id = ? AND session_id = ?", [(id_, session_id) for id_ in ids]
+        )
 
     @staticmethod
-    async def forget_place(db: aiosqlite.Connection, session_id: str, version: int, from_seq: int) -> None:
-        """Drop turns from a file that was cut back; messages stay, because what was said was said."""
-        await db.execute(
-            "DELETE FROM mark WHERE session_id = ? AND version = ? AND seq > ?", (session_id, version, from_seq)
-        )
+    async def begin_again(db: aiosqlite.Connection, session_id: str, version: int) -> None:
+        """A file was cut back or replaced: its turns are found anew, and what takes the place of old events is logged.
+
+        Messages stay, because what was said was said.
+        """
+        place = (session_id, version)
+        await db.execute("DELETE FROM mark WHERE session_id = ? AND version = ?", place)
+        await db.execute("UPDATE watermark SET logged_seq = 0 WHERE session_id = ? AND version = ?", place)
 
     async def messages(self, session_id: str, version: int, from_seq: int, to_seq: int) -> list[MessageRow]:
         """Messages at home in this range of this file, in order."""
-        sql = "SELECT * FROM message WHERE session_id = ? AND version = ? AND seq >= ? AND seq < ? ORDER BY seq"
-        return [_message(r) for r in await self._ledger.read(sql, (session_id, version, from_seq, to_seq))]
+        sql = f"{_SELECT_MESSAGES} AND version = ? AND seq >= ? AND seq < ? ORDER BY seq"
+        return [MessageRow(*r) for r in await self._ledger.read(sql, (session_id, version, from_seq, to_seq))]
 
     async def session_messages(self, session_id: str) -> list[MessageRow]:
         """All messages of a conversation over its files, in the order of their numbers."""
-        sql = "SELECT * FROM message WHERE session_id = ? ORDER BY ordinal"
-        return [_message(r) for r in await self._ledger.read(sql, (session_id,))]
+        rows = await self._ledger.read(f"{_SELECT_MESSAGES} ORDER BY ordinal", (session_id,))
+        return [MessageRow(*r) for r in rows]
+
+    async def first_said(self, session_id: str, version: int, from_seq: int, since: int) -> int | None:
+        """Where the first message at home in this file, from an event and an instant (epoch ms) on, stands."""
+        sql = "SELECT min(seq) FROM message WHERE session_id = ? AND version = ? AND seq >= ? AND time >= ?"
+        rows = await self._ledger.read(sql, (session_id, version, from_seq, since))
+        return None if rows[0][0] is None else int(rows[0][0])
+
+    async def last_said(self, session_id: str, version: int, before: int) -> int | None:
+        """Where the last message at home in this file from before an instant (epoch ms) stands."""
+        sql = "SELECT max(seq) FROM message WHERE session_id = ? AND version = ? AND time < ?"
+        rows = await self._ledger.read(sql, (session_id, version, before))
+        return None if rows[0][0] is None else int(rows[0][0])
+
+    async def anything_since(self, session_id: str, since: int) -> bool:
+        """Whether a conversation holds a message from this instant (epoch ms) on that was not taken back."""
+        sql = "SELECT 1 FROM message WHERE session_id = ? AND time >= ? AND NOT withdrawn LIMIT 1"
+        return bool(await self._ledger.read(sql, (session_id, since)))
 
     async def last_turn(self, session_id: str, version: int, at_most: int) -> TurnMark | None:
         """The last finished turn that ends at or before this position; also where to start reading from."""
-        sql = "SELECT * FROM mark WHERE session_id = ? AND version = ? AND seq <= ? ORDER BY seq DESC LIMIT 1"
+        sql = f"{_SELECT_MARKS} AND seq <= ? ORDER BY seq DESC LIMIT 1"
         rows = await self._ledger.read(sql, (session_id, version, at_most))
-        return TurnMark(**{name: rows[0][name] for name in _MARK_COLUMNS}) if rows else None
+        return TurnMark(*rows[0]) if rows else None
 
     async def turns(self, session_id: str, version: int, after: int, at_most: int) -> list[TurnMark]:
         """Finished turns that end in (after, at_most], in order."""
-        sql = "SELECT * FROM mark WHERE session_id = ? AND version = ? AND seq > ? AND seq <= ? ORDER BY seq"
+        sql = f"{_SELECT_MARKS} AND seq > ? AND seq <= ? ORDER BY seq"
         rows = await self._ledger.read(sql, (session_id, version, after, at_most))
-        return [TurnMark(**{name: row[name] for name in _MARK_COLUMNS}) for row in rows]
+        return [TurnMark(*row) for row in rows]
 
     async def choice(self, shelf: str) -> int | None:
         """From when conversations may be recorded on a shelf (epoch ms, 0 = all), or null while unanswered."""

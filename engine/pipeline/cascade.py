@@ -1,7 +1,9 @@
 """Executor `cascade`: many summaries of a project become one archive entry, tier by tier (engine.md 9)."""
 
 import asyncio
+import json
 import logging
+from dataclasses import asdict, dataclass
 
 from engine.models.extractive import archive
 from engine.models.routes import BUILTIN, Route
@@ -18,6 +20,19 @@ log = logging.getLogger(__name__)
 _TOP_TIER = 8
 
 
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """An archive that was decided on: kept in the ledger until its entry and all its edges are on the shelf.
+
+    A crash between two edges would else leave members behind that no later batch holds together with the others.
+    """
+
+    name: str
+    tier: int
+    members: tuple[str, ...]
+    body: str
+
+
 async def cascade(context: Context, task: Task) -> None:
     """Archive full batches of every tier, one project at a time; an unusable answer leaves the batch for later."""
     options = context.options()
@@ -25,12 +40,24 @@ async def cascade(context: Context, task: Task) -> None:
         return
     route = route_for(context, task.attempts)
     async with context.project_locks.setdefault(task.project, asyncio.Lock()):
+        key = json.dumps(["archive", context.shelf, task.project])
+        if (kept := await context.logs.state(key)) is not None:
+            await _write(context, task, Plan(**json.loads(kept)), key)
         for tier in range(2, _TOP_TIER + 1):
             made = 0
-            while made < options.archive_runs and await _archive_one(context, task, route, tier, options.archive_batch):
+            while made < options.archive_runs and (
+                plan := await _plan(context, task, route, tier, options.archive_batch)
+            ):
+                await context.logs.set_state(key, json.dumps(asdict(plan), ensure_ascii=False))
+                await _write(context, task, plan, key)
                 made += 1
             if not made:
                 return
+
+
+async def _write(context: Context, task: Task, plan: Plan, key: str) -> None:
+    await context.writer.summary(plan.name, plan.body, task.project, plan.tier, plan.members)
+    await context.logs.set_state(key, None)
 
 
 async def _batch(context: Context, project: str, tier: int, size: int) -> list[tuple[str, str]]:
@@ -50,22 +77,20 @@ async def _batch(context: Context, project: str, tier: int, size: int) -> list[t
     return members
 
 
-async def _archive_one(context: Context, task: Task, route: Route, tier: int, size: int) -> bool:
+async def _plan(context: Context, task: Task, route: Route, tier: int, size: int) -> Plan | None:
     members = await _batch(context, task.project, tier, size)
     if len(members) < size:
-        return False
-    names = [name for name, _ in members]
+        return None
+    names = tuple(name for name, _ in members)
     name = archive_name(tier, names)
-    body = ""
-    if not await context.writer.exists(name):
-        written = await _condense(context, task, route, members)
-        if written is None:
-            log.warning("the answer for an archive of %d summaries was not usable; it is tried again later", size)
-            return False
-        title, summary = written
-        body = f"# {title or f'Archive, tier {tier}'}\n\n{summary}"
-    await context.writer.summary(name, body, task.project, tier, names)
-    return True
+    if await context.writer.exists(name):
+        return Plan(name, tier, names, "")
+    written = await _condense(context, task, route, members)
+    if written is None:
+        log.warning("the answer for an archive of %d summaries was not usable; it is tried again later", size)
+        return None
+    title, summary = written
+    return Plan(name, tier, names, f"# {title or f'Archive, tier {tier}'}\n\n{summary}")
 
 
 async def _condense(

@@ -2,10 +2,8 @@
 
 import asyncio
 import datetime
-import itertools
-from collections.abc import Iterator
 
-from engine.collector.spans import Line, Transcript, assemble, transcript_lines
+from engine.collector.spans import Transcript, assemble, transcript_lines
 from engine.collector.triggers import first_due
 from engine.ledger.logs import LogFile
 from engine.ledger.replies import Reply
@@ -18,7 +16,6 @@ from engine.pipeline.context import Context, events_between
 from engine.pipeline.queue import Task
 from engine.pipeline.reply import Extraction, UnitDraft, parse_extraction
 from engine.shelf.names import message_name, summary_name
-from engine.sources.model import LogEvent
 
 
 async def consider(context: Context, session_id: str, version: int) -> None:
@@ -40,30 +37,27 @@ async def consider(context: Context, session_id: str, version: int) -> None:
     start = await context.span_start(file, mark.consolidated_seq)
     # A summary that failed is tried again by itself only when as much was said again.
     since = record.to_seq if record is not None and record.status == "failed" else start
-    turn = await context.logs.last_turn(session_id, version, since)
     turns = await context.logs.turns(session_id, version, since, mark.logged_seq)
     if not turns:
         return
-    rows = await context.visible(session_id, version, start, mark.logged_seq)
-    due = first_due(
-        turns,
-        turn.turn if turn is not None else 0,
-        lambda seq: sum(row.tokens for row in rows if row.seq < seq),
-        options.thresholds,
-    )
-    if due is not None and due.seq > start:
+    last = await context.logs.last_turn(session_id, version, since)
+    rows = await context.visible(session_id, version, since, mark.logged_seq)
+    due = first_due(turns, rows, last.turn if last is not None else turns[0].turn - 1, options.thresholds)
+    if due is not None:
         await context.queue.enqueue("consolidate", session_id, version, start, due.seq, file.project, immediate=True)
 
 
 async def consolidate(context: Context, task: Task) -> None:
     """Summarise the span, in as many runs as its length needs, each complete on its own."""
     file = await context.readable(task.session_id, task.version)
+    # A file that was cut back may end before what was queued.
+    end = min(task.to_seq, file.next_seq)
     while True:
         mark = await context.progress.get(context.shelf, task.session_id, task.version)
         start = max(task.from_seq, mark.consolidated_seq, file.cut or 0)
-        if start >= task.to_seq:
+        if start >= end:
             break
-        covered = await _run(context, task, file, start)
+        covered = await _run(context, task, file, start, end)
         await context.progress.advance(None, context.shelf, task.session_id, task.version, consolidated_seq=covered)
     if context.options().archive:
         await context.queue.enqueue(
@@ -72,18 +66,19 @@ async def consolidate(context: Context, task: Task) -> None:
     await consider(context, task.session_id, task.version)
 
 
-async def _run(context: Context, task: Task, file: LogFile, start: int) -> int:
-    """One summary from `start` on; returns the first event it does not cover."""
-    rows = await context.visible(task.session_id, task.version, start, task.to_seq)
-    ordinals = {row.id: row.ordinal for row in rows}
+async def _run(context: Context, task: Task, file: LogFile, start: int, end: int) -> int:
+    """One summary of the events from `start` on, at most up to `end`; returns the first event it does not cover."""
+    turn = await context.logs.last_turn(task.session_id, task.version, start)
+    # Read from the beginning of the turn that `start` lies in, to know what its tools belong to.
+    said = await context.visible(task.session_id, task.version, turn.seq if turn is not None else 0, end)
     kept = await context.replies.get(context.shelf, task.session_id, task.version)
     if kept is not None and kept.from_seq == start:
         covered, extraction = kept.covered_to, Extraction.from_json(kept.body)
     else:
-        turn = await context.logs.last_turn(task.session_id, task.version, start)
         place = (turn.start_offset, turn.start_seq) if turn is not None else (0, 0)
         budget = max(1, context.options().max_input_tokens * 4)
-        transcript = await asyncio.to_thread(_transcript, file, place, start, task.to_seq, set(ordinals), budget)
+        wanted = {row.id for row in said}
+        transcript = await asyncio.to_thread(_transcript, file, place, start, end, wanted, budget)
         covered = transcript.covered_to
         if not any(line.role != "T" for line in transcript.lines):
             return covered
@@ -92,7 +87,7 @@ async def _run(context: Context, task: Task, file: LogFile, start: int) -> int:
             None, context.shelf, task.session_id, task.version, Reply(start, covered, extraction.to_json())
         )
     name = summary_name(task.session_id, start, covered)
-    items = [message_name(task.session_id, row.ordinal) for row in rows if row.seq < covered]
+    items = [message_name(task.session_id, row.ordinal) for row in said if start <= row.seq < covered]
     await context.writer.summary(name, extraction.summary, task.project, 1, items)
     today = datetime.datetime.fromtimestamp(context.now(), datetime.UTC).date()
     for unit in extraction.units:
@@ -106,20 +101,10 @@ async def _run(context: Context, task: Task, file: LogFile, start: int) -> int:
 
 
 def _transcript(
-    file: LogFile, place: tuple[int, int], start: int, to_seq: int, wanted: set[str], budget: int
+    file: LogFile, place: tuple[int, int], start: int, end: int, wanted: set[str], budget: int
 ) -> Transcript:
-    lines = _lines_from(events_between(file, place, to_seq), start, file.session_id or "", wanted)
-    return assemble(lines, budget, to_seq)
-
-
-def _lines_from(events: Iterator[LogEvent], start: int, session_id: str, wanted: set[str]) -> Iterator[Line]:
-    """The lines of the events from `start` on; the one event before it may mark a copy (engine.md 2.8)."""
-    last: LogEvent | None = None
-    for event in events:
-        if event.seq >= start:
-            yield from transcript_lines(itertools.chain((event,), events), session_id, wanted, last)
-            return
-        last = event
+    events = events_between(file, place, end)
+    return assemble(transcript_lines(events, file.session_id or "", wanted, start), budget, end)
 
 
 async def _extract(context: Context, task: Task, transcript: Transcript) -> Extraction:

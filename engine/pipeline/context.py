@@ -95,14 +95,19 @@ class Context:
         return [row for row in rows if not row.withdrawn and row.time >= self.cutoff]
 
     async def span_start(self, file: LogFile, consolidated: int) -> int:
-        """Where the next summary begins; in a file that repeats an older one, at its first own message."""
+        """Where the next summary begins.
+
+        The first one skips what is repeated from an older file, and what is older than may be recorded here.
+        """
         assert file.session_id is not None
         start = max(consolidated, file.cut or 0)
+        if consolidated > (file.cut or 0):
+            return start
         files = await self.logs.of_session(file.session_id)
-        if any((other.version or 0) < (file.version or 0) for other in files):
-            own = await self.logs.messages(file.session_id, file.version or 0, start, file.next_seq)
-            return own[0].seq if own else file.next_seq
-        return start
+        if file.created_at >= self.cutoff and not any((f.version or 0) < (file.version or 0) for f in files):
+            return start
+        first = await self.logs.first_said(file.session_id, file.version or 0, start, self.cutoff)
+        return file.next_seq if first is None else first
 
 
 def events_between(file: LogFile, start: tuple[int, int], to_seq: int) -> Iterator[LogEvent]:

@@ -25,19 +25,26 @@ async def log_message(context: Context, task: Task) -> None:
     file = await context.readable(task.session_id, task.version)
     mark = await context.progress.get(context.shelf, task.session_id, task.version)
     low = max(task.from_seq, mark.logged_seq, file.cut or 0)
-    if low < task.to_seq:
-        rows = {row.id: row for row in await context.visible(task.session_id, task.version, low, task.to_seq)}
+    # A file that was cut back may end before what was queued.
+    end = min(task.to_seq, file.next_seq)
+    if low < end:
+        rows = {row.id: row for row in await context.visible(task.session_id, task.version, low, end)}
         turn = await context.logs.last_turn(task.session_id, task.version, low)
         start = (turn.start_offset, turn.start_seq) if turn is not None else (0, 0)
         withdrawals: list[int] = []
-        events = _watch(events_between(file, start, task.to_seq), low, withdrawals)
+        events = _watch(events_between(file, start, end), low, withdrawals)
         messages = spoken(events, task.session_id, set(rows), context.options().caps)
         linked = (await context.progress.session_node(context.shelf, task.session_id)).present
-        while chunk := await asyncio.to_thread(_take, messages):
+        while True:
+            chunk = await asyncio.to_thread(_take, messages)
+            if withdrawals:
+                # Before the watermark passes the mark, so that a crash cannot lose it.
+                await _take_back(context, task)
+                withdrawals.clear()
+            if not chunk:
+                break
             await _write(context, task, chunk, rows, linked)
-        if withdrawals:
-            await _take_back(context, task)
-        await context.progress.advance(None, context.shelf, task.session_id, task.version, logged_seq=task.to_seq)
+        await context.progress.advance(None, context.shelf, task.session_id, task.version, logged_seq=end)
     await consider(context, task.session_id, task.version)
 
 

@@ -45,10 +45,12 @@ async def summarise_file(context: Context, session_id: str, version: int, min_to
 
 async def close_idle(context: Context, quiet_since: float, min_tokens: int) -> None:
     """Summarise the rest of conversations whose files were last written before `quiet_since` (epoch seconds)."""
-    for file in await context.logs.files():
-        if file.session_id is None or file.version is None or file.turn_open or file.mtime_ns / 1e9 > quiet_since:
-            continue
-        mark = await context.progress.get(context.shelf, file.session_id, file.version)
-        record = await context.queue.task("consolidate", file.session_id, file.version)
-        if mark.consolidated_seq < mark.logged_seq and record is None:
-            await summarise_file(context, file.session_id, file.version, min_tokens)
+    waiting = {
+        (mark.session_id, mark.version)
+        for mark in await context.progress.all(context.shelf)
+        if mark.consolidated_seq < mark.logged_seq
+    } - {(task.session_id, task.version) for task in await context.queue.tasks() if task.kind == "consolidate"}
+    for session_id, version in sorted(waiting):
+        file = await context.logs.file(session_id, version)
+        if file is not None and not file.turn_open and file.mtime_ns / 1e9 <= quiet_since:
+            await summarise_file(context, session_id, version, min_tokens)

@@ -12,13 +12,17 @@ from engine.shelf.names import message_name, session_name
 
 
 async def session_node(context: Context, task: Task) -> None:
-    """Create the node once and link every message that is already recorded; later ones link themselves."""
+    """Create the node once and link every message that is already recorded; later ones link themselves.
+
+    Its text is the first title from the person's choice on; without a message to record there is no node.
+    """
     if (await context.progress.session_node(context.shelf, task.session_id)).present:
         return
     file = await context.readable(task.session_id, task.version)
-    turn = await context.logs.last_turn(task.session_id, task.version, task.from_seq)
-    start = (turn.start_offset, turn.start_seq) if turn is not None else (0, 0)
-    text = await asyncio.to_thread(_first_title, file, start, task.from_seq, task.to_seq)
+    if not await context.logs.anything_since(task.session_id, context.cutoff):
+        return
+    start = await _place(context, task)
+    text = await asyncio.to_thread(_first_title, file, start, min(task.to_seq, file.next_seq), context.cutoff)
     if not await context.writer.session_node(task.session_id, text, task.project, 0, 0):
         return
     name = session_name(task.session_id)
@@ -32,8 +36,17 @@ async def session_node(context: Context, task: Task) -> None:
     await context.progress.set_session_node(None, context.shelf, task.session_id, present=True)
 
 
-def _first_title(file: LogFile, start: tuple[int, int], from_seq: int, to_seq: int) -> str | None:
+async def _place(context: Context, task: Task) -> tuple[int, int]:
+    """Where to look for the title from: a turn's end before the person's choice, or the start of the file."""
+    before = await context.logs.last_said(task.session_id, task.version, context.cutoff)
+    turn = await context.logs.last_turn(task.session_id, task.version, before) if before is not None else None
+    return (turn.start_offset, turn.start_seq) if turn is not None else (0, 0)
+
+
+def _first_title(file: LogFile, start: tuple[int, int], to_seq: int, cutoff: int) -> str | None:
     for event in events_between(file, start, to_seq):
-        if event.seq >= from_seq and event.type in NODE_TYPES:
-            return absolutise(redact(node_text(event)), event.time).strip() or None
+        if event.seq >= (file.cut or 0) and event.type in NODE_TYPES and (event.time or 0) >= cutoff:
+            text = absolutise(redact(node_text(event)), event.time).strip()
+            if text:
+                return text
     return None

@@ -283,13 +283,6 @@ SETTINGS: tuple[Setting, ...] = (
         low=1, high=64,
     ),
     Setting(
-        "consolidation.maxChainedRuns", "int", 3, "Advanced",
-        "Summaries in a row, at most", "连续摘要次数上限",
-        "How many calls one long stretch may take at once; the rest follows later.",
-        "一段长内容一次最多调用几次，其余稍后继续。",
-        low=1, high=10,
-    ),
-    Setting(
         "queue.concurrency", "int", 1, "Advanced",
         "Tasks at a time", "同时进行的任务数",
         "Conversations worked on at the same time.", "同时处理的会话数。",

@@ -37,7 +37,6 @@ def test_every_key_of_the_engine_is_there_once_with_its_default() -> None:
         "consolidation.checkEveryTurns": 5,
         "consolidation.minNewTokens": 3000,
         "consolidation.maxWorkUnitsPerRun": 3,
-        "consolidation.maxChainedRuns": 3,
         "consolidation.cascade.enabled": True,
         "consolidation.cascade.batchSize": 16,
         "consolidation.cascade.maxBatchesPerRun": 4,
