@@ -8,6 +8,7 @@ from typing import Literal, NamedTuple
 from aiosqlite import Connection
 
 from engine.ledger.database import Ledger
+from engine.ledger.history import History
 from engine.ledger.names import checked_shelf
 
 type Status = Literal["pending", "running", "deferred", "failed"]
@@ -78,6 +79,7 @@ class Tasks:
         self._ledger = ledger
         self.shelf = checked_shelf(shelf)
         self._now = now
+        self._history = History(ledger, now)
 
     async def all(self, status: Status | None = None, kind: str | None = None) -> list[Task]:
         """Records, oldest first."""
@@ -177,7 +179,7 @@ class Tasks:
             old = await self._find(db, key)
             if old is None or old.status == "running":
                 return None
-            await self._log(db, "retry", old)
+            await self._history.activity("retry", old.id, old.error or "", db)
             return await self._put(db, replace(old, status="pending", attempts=0, error=None, action="", route=""))
 
     async def discard(self, key: TaskKey) -> Task | None:
@@ -186,7 +188,7 @@ class Tasks:
             old = await self._find(db, key)
             if old is None or old.status == "running":
                 return None
-            await self._log(db, "discard", old)
+            await self._history.activity("discard", old.id, old.error or "", db)
             await db.execute(_DELETE, (self.shelf, *key))
             return old
 
@@ -214,12 +216,6 @@ class Tasks:
         task = replace(task, changed_at=self._ms())
         await db.execute(_PUT, tuple(getattr(task, column) for column in _COLUMNS))
         return task
-
-    async def _log(self, db: Connection, what: str, task: Task) -> None:
-        await db.execute(
-            "INSERT INTO activity (at, what, subject, detail) VALUES (?, ?, ?, ?)",
-            (self._ms(), what, task.id, task.error or ""),
-        )
 
     def _ms(self) -> int:
         return int(self._now() * 1000)
