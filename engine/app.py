@@ -40,7 +40,7 @@ from engine.overview import Overview
 from engine.paths import Home
 from engine.pipeline import on_demand
 from engine.pipeline.cascade import cascade
-from engine.pipeline.consolidate import consolidate
+from engine.pipeline.consolidate import consider, consolidate
 from engine.pipeline.context import Context
 from engine.pipeline.log_message import log_message
 from engine.pipeline.queue import Queue, Task
@@ -70,6 +70,7 @@ class Work:
     queue: Queue
     writer: Writer
     context: Context
+    considered: bool = False
 
 
 class Engine:
@@ -206,6 +207,12 @@ class Engine:
             self.swept = await self._collector.sweep(work.shelf, work.context.cutoff, work.queue, everything=everything)
         finally:
             self._reading = False
+        if not work.considered:
+            # What was due when the last run ended may not have been queued any more.
+            for mark in await self._progress.all(work.shelf):
+                if mark.consolidated_seq < mark.logged_seq:
+                    await consider(work.context, mark.session_id, mark.version)
+            work.considered = True
         await work.queue.wake_deferred()
 
     async def _read_changed(self, paths: set[Path]) -> bool:
@@ -287,10 +294,10 @@ class Engine:
             self.settings.set("shelf", shelf)
         shelf = self.settings.get("shelf")
         async with self._switching:
-            await self._close_shelf()
-            await self._logs.widen(shelf, cutoff, int(time.time() * 1000))
-            await self._history.activity("answered", shelf, start)
-            await self._open_shelf()
+            if await self._logs.widen(shelf, cutoff, int(time.time() * 1000)):
+                await self._close_shelf()
+                await self._history.activity("answered", shelf, start)
+                await self._open_shelf()
         await self._look_again()
 
     async def shelves(self) -> list[ShelfRow]:
