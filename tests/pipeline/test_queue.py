@@ -448,8 +448,10 @@ async def test_que_26_a_record_without_an_error_loads_with_none(tmp_path: Path) 
                 "INSERT INTO task (shelf, kind, session_id, version, from_seq, to_seq, status, enqueued_at, changed_at)"
                 " VALUES ('work', 'log-message', 'a', 4, 0, 1, 'failed', 1, 1)"
             )
-        task = await rig.only()
+        task = await rig.queue.task("log-message", "a", 4)
+        assert task is not None and task == await rig.only()
         assert (task.error, task.action, task.route, task.project, task.attempts) == (None, "", "", "", 0)
+        assert await rig.queue.task("log-message", "a", 3) is None
 
 
 async def test_que_27_without_an_executor_the_record_stays_and_the_log_says_so(
