@@ -237,7 +237,7 @@ class LogWriter:
         """A session title; the last one wins."""
         self.event("session/title", {"title": title, "messageSeqs": [], "source": {"kind": kind}})
 
-    def end_turn(self, reason: str = "completed", **more: Any) -> None:
+    def end_turn(self, reason: str = "completed", /, **more: Any) -> None:
         """Close step and turn and write the batch. More: the reason's own fields."""
         self.end_step()
         self._turn_open = False
