@@ -16,8 +16,9 @@ _TABLE = (
         "correction",
         "U",
         5.0,
-        r"^(?:no|nope|wrong|actually|correction|not quite)\b[,.:;! ]|^i meant\b|^(?:that's|that is) (?:wrong|not)\b"
-        r"|^you(?:'re| are) wrong\b|, not \S|\bshould (?:be|have been|use)\b.{1,60}\bnot\b|\bis not\b.{1,40}\bbut\b"
+        r"^(?:no|nope|wrong|correction|not quite)[,.:;!]|^no it'?s\b|^actually\b|^i meant\b"
+        r"|^(?:that's|that is) (?:wrong|not)\b|^you(?:'re| are) wrong\b"
+        r"|, not \S|\bshould (?:be|have been|use)\b.{1,60}\bnot\b|\bis not\b.{1,40}\bbut\b"
         r"|^(?:不对|不是|不，|错了|其实|更正|纠正|我是说|应该是)|不是.{1,30}(?:而)?是|而不是|说错|搞错|弄错|写错",
     ),
     ("correction", "A", 3.0, r"^(?:correction|i was wrong|my mistake|i misread)\b|^(?:更正|我弄错|我搞错|是我错)"),

@@ -24,6 +24,9 @@ from engine.policy.sentences import Sentence, sentences
 
 FEWEST, MOST, MOST_ARCHIVED = 3, 8, 10
 STRONG, WEAKEST = 2.0, 1.0  # scores: worth a bullet; fit to fill up a short summary
+PASTED = 25  # sentences beyond which a message is a document: its "never" and "decided" are not the speaker's
+UNIT_CUES = frozenset(("correction", "decision", "preference", "remember"))
+LONGEST_LESSON = 300  # characters; longer ones describe, they do not decide
 LONGEST = 500  # characters of a sentence worth quoting
 TITLE_WORDS, TITLE_CHARS = 12, 72
 
@@ -190,6 +193,8 @@ def _candidates(spoken: Sequence[tuple[str, list[Sentence]]]) -> list[_Candidate
             if role == "A" and FILLER.match(text):
                 continue
             candidate = _candidate(role, turn, len(found), sentence)
+            if len(said) > PASTED:
+                candidate.cues -= UNIT_CUES
             if candidate.words:
                 seen.add(text)
                 found.append(candidate)
@@ -321,7 +326,7 @@ def _kind(candidate: _Candidate) -> str | None:
     text, cues = candidate.text, candidate.cues
     vague = _POINTING.search(text) or (_BACKWARDS.search(REMEMBER_THAT.sub("", text)) and not IDENTIFIER.search(text))
     enough = 2 if REMEMBER_THAT.match(text) or DECIDED.search(text) else 3
-    if _PLACEHOLDER in text or vague or len(candidate.words) < enough:
+    if _PLACEHOLDER in text or vague or len(candidate.words) < enough or len(text) > LONGEST_LESSON:
         return None
     if candidate.role == "U" and "remember" in cues:
         return "remember"

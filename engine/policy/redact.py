@@ -30,14 +30,19 @@ _PLAIN = (
     r"|(?:self|this|args|config|settings|options|props|process|os|req|request|env|secrets|import\.meta)[.\[]\w"
     r"|(?:Optional|Option|Union|Promise|Literal|Annotated|Array|List|Vec|Box|Arc)[\[<(]"
     r"|(?:\w{1,60}\.){0,6}(?:get|load|read|fetch|create|make|generate|parse|require|input|prompt)\w{0,60}\("
+    r"|[a-z]{1,40}(?:[_.][a-z0-9_]{1,40}){1,6}\(|[a-z_]{1,40}\[[0-9]\]"
     r"|\w{1,60}(?:\.\w{1,60}){0,6}?\.\w{0,30}?(?i:token|password|secret|key)\w{0,30}(?:\(|[\s,;)\]}]|$)"
     rf"|(?:api_?[kK]ey|password|passwd|token|secret|access_?[tT]oken|refresh_?[tT]oken|client_?[sS]ecret){_STOP}"
     rf"|(?:{_ENV_NAME}|{_SLOT}){_STOP}|\$\{{|\$\([a-z]|\{{\{{|(?<=:):\w)"
 )
 
-_PWD = rf"pwd(?!{_GAP}[=:]{_GAP}[\"']?[/~])"  # also the variable that holds the working folder
-_PASS = rf"(?i:pass(?:word|wd|phrase|code)|{_PWD})"
-# Checked backwards: an alternation that begins with these words costs five times as much on ordinary text.
+_WD = rf"wd(?!{_GAP}[=:]{_GAP}[\"']?[/~])"  # also the variable that holds the working folder
+# Names of secrets, each pattern beginning with one character class and looking back from there: an alternation of words
+# in front costs ten times as much on ordinary text.
+_AFTER_P = (
+    rf"(?i:ass(?:word|wd|phrase|code)|{_WD}|(?:w(?<![a-z]pw)|ass(?<=[_-]pass))(?![a-z]))"
+    r"|ass(?<=[\s{(,\"']pass)(?=[\"']?[ \t]*:[ \t]*[\"'])"
+)
 _KEYS = "|".join(
     rf"(?<={name}key)|(?<={name}[_-]key)"
     for name in (
@@ -45,31 +50,19 @@ _KEYS = "|".join(
         *("shared", "signing", "storage"),
     )
 )
-_TOKEN = rf"(?i:secret|token|key(?:{_KEYS}))"
+_AFTER_STK = rf"(?i:(?<=s)ecret|(?<=t)oken|(?<=k)ey(?:{_KEYS}))"
+_PASS = rf"[pP](?:{_AFTER_P})"
+_TOKEN = rf"[sStTkK]{_AFTER_STK}"
+_EITHER = rf"[pPsStTkK](?:(?<=[pP])(?:{_AFTER_P})|{_AFTER_STK})"
 # MY_TOKEN_PROD is a name for a secret; tokenizer, tokens, TOKEN_LIMIT and secretName are not.
 _ABOUT = (
-    *(
-        "count",
-        "limit",
-        "budget",
-        "usage",
-        "url",
-        "uri",
-        "endpoint",
-        "type",
-        "name",
-        "id",
-        "env",
-        "field",
-        "path",
-        "file",
-    ),
-    *("len", "length", "size", "exp", "expiry", "expires", "expiration", "ttl", "policy", "reset", "header", "window"),
-    *("rate", "cost", "price", "max", "min", "index", "pos", "position"),
+    "count limit budget usage url uri endpoint type name id env field path file len length size exp expiry expires"
+    " expiration ttl policy reset header window rate cost price max min index pos position"
 )
+_ABOUT_LOWER, _ABOUT_CAMEL = "|".join(_ABOUT.split()), "|".join(_ABOUT.title().split())
 _SUFFIX = (
-    r"(?:(?=[A-Z0-9_-])"
-    rf"(?![\w-]{{0,30}}?(?:[_-](?i:{'|'.join(_ABOUT)})|{'|'.join(map(str.capitalize, _ABOUT))})s?(?![a-z]))"
+    r"(?:(?=[A-Z0-9_-])(?!(?i:iz|s(?![a-z])))"
+    rf"(?![\w-]{{0,30}}?(?:[_-](?i:{_ABOUT_LOWER})|(?:{_ABOUT_CAMEL}))s?(?![a-z]))"
     r"[\w-]{0,30}+)?"
 )
 _NUMBER = r"(?![0-9.]+(?:[\s,;)\]}]|$))"
@@ -147,7 +140,7 @@ _TABLE: tuple[tuple[str, str, str], ...] = (
     (
         "credential",
         "",
-        rf"\b(?<!\[REDACTED:)(?i:(?:access_|refresh_)?token|(?:client_)?secret|api_?key|passw(?:or)?d|{_PWD})"
+        rf"\b(?<!\[REDACTED:)(?i:(?:access_|refresh_)?token|(?:client_)?secret|api_?key|passw(?:or)?d|p{_WD})"
         rf"{_GAP}[=:]{_GAP}[\"']?{_PLAIN}(?P<secret>{_BARE}{{4,}})",
     ),
     (
@@ -171,6 +164,7 @@ _TABLE: tuple[tuple[str, str, str], ...] = (
         "://",
         r"://(?![^\s/?#@]*\[REDACTED:)(?P<secret>[^\s/?#:'\"<>]*:[^\s/?#'\"<>]+|[A-Za-z0-9_.~%+-]{16,})@(?=[\w\[])",
     ),
+    ("url-userinfo", "@", r":(?P<secret>[^\s:@/'\"()\[\]]{3,80})@(?:tcp|unix)\("),
     (
         "url-signature",
         "=",
@@ -184,6 +178,22 @@ _TABLE: tuple[tuple[str, str, str], ...] = (
         r"\bBasic +(?P<secret>(?=[A-Za-z]*(?:[a-z][A-Z]|[0-9]))[A-Za-z0-9+/]{12,}={0,2})(?![\w+/])",
     ),
     (
+        "basic-auth",
+        "auth",
+        r"(?:[\"']_?auth[\"']\s*+:\s*+[\"']|\b_auth\s*=\s*[\"']?)(?P<secret>[A-Za-z0-9+/]{12,}={0,2})(?=[\"'\s]|$)",
+    ),
+    (
+        "xml-credential",
+        "</",
+        rf"{_EITHER}{_SUFFIX}(?:\s[^<>\r\n]{{0,200}})?>{_PLAIN}(?P<secret>[^<>\r\n]{{4,}})</",
+    ),
+    (
+        "table-credential",
+        "|",
+        rf"{_EITHER}{_SUFFIX}[`*]{{0,3}}{_GAP}\|{_GAP}`?{_PLAIN}"
+        r"(?=[^\s|`]{0,60}[0-9])(?=[^\s|`]{0,60}[A-Za-z])(?P<secret>[^\s|`]{8,})(?=`?[ \t]*\|)",
+    ),
+    (
         "json-credential",
         "",
         rf"{_PASS}{_SUFFIX}\\{{0,3}}[\"']\]?\s*+(?:=>|[:=])\s*+{_QUOTE}{_NOT_QUOTED_SECRET}(?P<secret>{_QUOTED}+)",
@@ -191,7 +201,7 @@ _TABLE: tuple[tuple[str, str, str], ...] = (
     (
         "json-credential",
         "",
-        rf"(?:{_TOKEN}|(?i:authorization|cookie)){_SUFFIX}\\{{0,3}}[\"']\]?\s*+(?:=>|[:=])\s*+{_QUOTE}"
+        rf"(?:{_TOKEN}|(?i:authorization)|(?i:cookie)(?=[^\r\n]{{2,12}}?[\w.-]{{1,60}}=)){_SUFFIX}\\{{0,3}}[\"']\]?\s*+(?:=>|[:=])\s*+{_QUOTE}"
         rf"{_NOT_QUOTED_SECRET}(?P<secret>{_QUOTED}{{4,}})",
     ),
     # The characters refused at the start tell `"Password: ", user` from a value.
@@ -233,9 +243,10 @@ _TABLE: tuple[tuple[str, str, str], ...] = (
     (
         "spoken-credential",
         "",
-        rf"(?:\b(?i:(?:password|passphrase|passcode)\s+(?:is|was)){_GAP}:?{_GAP}"
+        r"(?:\b(?i:(?:password|passphrase|passcode|(?:api|access|secret) key|secret|token)"
+        rf"(?: (?:for|of|to)(?: (?:the|our|my))? [\w@.'-]{{1,40}}){{0,2}} (?:is|was)){_GAP}:?{_GAP}"
         r"(?:(?=[\"'`])|(?!(?i:base64|sha|md5|bcrypt|utf)|[0-9]{1,5}\b)(?=[A-Za-z]{0,64}[0-9!@#$%^&*]))"
-        rf"|(?:密码|口令|密钥|私钥|令牌){_GAP}(?:[：:=]|是|为){_GAP})(?P<q>[\"'`])?{_PLAIN}"
+        rf"|(?:密码|口令|密钥|私钥|令牌){_GAP}(?:(?:[：:=]|是|为|改成了?|改为了?|设置?为|设成){_GAP}|(?=[!-~]*[0-9])))(?P<q>[\"'`])?{_PLAIN}"
         r"(?P<secret>(?(q)(?:(?!(?P=q))[^\r\n])+|(?:(?![\"'`;,])[!-~]){4,}))",
     ),
 )

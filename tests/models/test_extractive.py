@@ -267,6 +267,15 @@ def test_a_clear_lesson_makes_one_unit(text: str, tag: str, title: str) -> None:
     assert text in units[0].content
 
 
+def test_a_pasted_document_makes_no_units() -> None:
+    rules = "".join(
+        f"Never call `step_{n}` before start. We decided to keep rule {n}. No, use {n} instead.\n" for n in range(20)
+    )
+    found = extract([Line("U", f"Please review this:\n{rules}"), Line("A", "Rule 3 contradicts rule 7.")], 5)
+    assert found.units == ()
+    assert "- Assistant: Rule 3 contradicts rule 7." in found.summary
+
+
 def test_max_units_is_kept() -> None:
     assert [len(extract(IMPORT_JOB, most).units) for most in (0, 1, 2)] == [0, 1, 2]
 

@@ -109,6 +109,24 @@ OURS = [
     ("netrc", "machine h login me password hunter2", f"machine h login me password {masked('netrc')}"),
     ("spoken", "the password is hunter2, ok", f"the password is {masked('spoken-credential')}, ok"),
     ("spoken-chinese", "密码是 hunter2，别忘了", f"密码是 {masked('spoken-credential')}，别忘了"),
+    (
+        "spoken-for",
+        "The password for the admin is hunter2, ok",
+        f"The password for the admin is {masked('spoken-credential')}, ok",
+    ),
+    ("cookie-json", '"Cookie": "session=abcdef"', f'"Cookie": "{masked("json-credential")}"'),
+    ("spoken-key", "the api key is abc123def456", f"the api key is {masked('spoken-credential')}"),
+    ("spoken-chinese-changed", "密码改成了hunter2。", f"密码改成了{masked('spoken-credential')}。"),
+    ("spoken-chinese-space", "密码 hunter2", f"密码 {masked('spoken-credential')}"),
+    ("env-pass", "SMTP_PASS=hunter2", f"SMTP_PASS={masked('named-credential')}"),
+    ("pw", "pw: hunter2", f"pw: {masked('named-credential')}"),
+    ("mailer", "{ user: 'me', pass: 'hunter 2' }", f"{{ user: 'me', pass: '{masked('quoted-credential')}' }}"),
+    ("json-pass", '{"pass": "hunter2"}', f'{{"pass": "{masked("json-credential")}"}}'),
+    ("xml", "<password>hunter2</password>", f"<password>{masked('xml-credential')}</password>"),
+    ("table", "| db password | `hunter2x` |", f"| db password | `{masked('table-credential')}` |"),
+    ("dsn", "root:hunter2@tcp(127.0.0.1:3306)/db", f"root:{masked('url-userinfo')}@tcp(127.0.0.1:3306)/db"),
+    ("docker-auth", '{"auth": "dXNlcjpwYXNz"}', f'{{"auth": "{masked("basic-auth")}"}}'),
+    ("npmrc-auth", "//r.example/:_auth=dXNlcjpwYXNz", f"//r.example/:_auth={masked('basic-auth')}"),
     ("spoken-chinese-colon", "口令：swordfish。", f"口令：{masked('spoken-credential')}。"),
     *(
         (f"vendor-{label}", f"是{text}。", f"是{masked(label)}。")
@@ -165,6 +183,11 @@ READABLE = [
     "密码是8位以上；密钥：OPENAI_API_KEY 环境变量",
     "npm_config_registry hf_hub_download pypi-attestations-verify task-force secretary: alice",
     "token: expired, password: required",
+    "PASS: tests/run.sh; pass: 12, fail: 3; bypass: allowed; compass: north",
+    "| token | string |\n| password | text or empty |\n| token | 200000 |\n<th>Password</th><td>secret</td>",
+    "image:1.2@sha256:abc; the token is expired; the secret is out; the password is at least 8 characters",
+    '{"auth": "required"} 密码 错误 密码为空',
+    "pw = fallback_getpass(prompt); token = re.compile(x); password=auth[1]; MAX_TOKENS=many; 'Cookie': 'http.cookies'",
     "private_key_id: abcdef, secretName: my-secret",
 ]
 
@@ -210,6 +233,7 @@ def test_one_line_hides_secrets_and_lines() -> None:
 
 
 HARD = (
+    *("password>", "password |", "pass", "the token of a ", "a:b"),
     *("eyJ", "eyJaaaaaa.", "sk--", "Bearer ", "Authorization: ab\n", "token=", "token:'", 'token":"', "password='a"),
     *("-----BEGIN PRIVATE KEY-----\n", "-----BEGIN RSA PRIVATE KEY-----`", "://", "://a:", "SG.aaaaaaaaaaaaaaaaaaaa."),
     *(
@@ -256,5 +280,5 @@ def test_work_grows_with_the_text_and_not_with_its_square(fragment: str) -> None
             best = min(best, time.process_time() - start)
         return best
 
-    small, large = cost(40_000), cost(160_000)
+    small, large = cost(20_000), cost(80_000)
     assert large < 9 * small + 0.01
