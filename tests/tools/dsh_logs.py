@@ -64,7 +64,7 @@ class LogWriter:
         version: int = 4,
         compressed: bool = True,
         start: int = START_MS,
-        seed: int = 0,
+        seed: int | str = 0,
         **header: Any,
     ) -> None:
         self.session_id, self.version, self.compressed, self.time = session_id, version, compressed, start

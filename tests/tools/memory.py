@@ -77,7 +77,7 @@ class Memory:
 
     def log(self, session_id: str = "session-1", cwd: str | None = "/home/alex/code/demo", **how: Any) -> LogWriter:
         """A new conversation below the sessions root."""
-        return LogWriter(self.root, session_id, cwd, **how)
+        return LogWriter(self.root, session_id, cwd, **({"seed": session_id} | how))
 
     async def sweep(self, *, everything: bool = True) -> Sweep:
         """Read what is new, and queue it."""
