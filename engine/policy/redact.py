@@ -30,7 +30,7 @@ _PLAIN = (
     r"|(?:self|this|args|config|settings|options|props|process|os|req|request|env|secrets|import\.meta)[.\[]\w"
     r"|(?:Optional|Option|Union|Promise|Literal|Annotated|Array|List|Vec|Box|Arc)[\[<(]"
     r"|(?:\w{1,60}\.){0,6}(?:get|load|read|fetch|create|make|generate|parse|require|input|prompt)\w{0,60}\("
-    r"|[a-z]{1,40}(?:[_.][a-z0-9_]{1,40}){1,6}\(|[a-z_]{1,40}\[[0-9]\]"
+    r"|_?[a-z]{1,40}+(?:[_.][a-z0-9]{1,40}+){1,6}+\(|[a-z_]{1,40}\[[0-9]\]"
     r"|\w{1,60}(?:\.\w{1,60}){0,6}?\.\w{0,30}?(?i:token|password|secret|key)\w{0,30}(?:\(|[\s,;)\]}]|$)"
     rf"|(?:api_?[kK]ey|password|passwd|token|secret|access_?[tT]oken|refresh_?[tT]oken|client_?[sS]ecret){_STOP}"
     rf"|(?:{_ENV_NAME}|{_SLOT}){_STOP}|\$\{{|\$\([a-z]|\{{\{{|(?<=:):\w)"

@@ -233,6 +233,12 @@ def test_one_line_hides_secrets_and_lines() -> None:
 
 
 HARD = (
+    *(
+        "token=" + "hf_" * 20 + " ",
+        "token=" + "a.b" * 20 + " ",
+        "token=" + "get_" * 20 + " ",
+        "secret_" + "a_id" * 9 + "x=",
+    ),
     *("password>", "password |", "pass", "the token of a ", "a:b"),
     *("eyJ", "eyJaaaaaa.", "sk--", "Bearer ", "Authorization: ab\n", "token=", "token:'", 'token":"', "password='a"),
     *("-----BEGIN PRIVATE KEY-----\n", "-----BEGIN RSA PRIVATE KEY-----`", "://", "://a:", "SG.aaaaaaaaaaaaaaaaaaaa."),
