@@ -124,6 +124,19 @@ def test_uv_lock_is_not_tracked() -> None:
     assert ROOT / "uv.lock" not in tracked()
 
 
+def test_the_readmes_tables_are_the_programs() -> None:
+    readme = (ROOT / "README.md").read_text("utf-8")
+    assert runpy.run_path(str(ROOT / "packaging" / "readme.py"))["render"](readme) == readme
+
+
+def test_every_file_the_readme_names_is_there() -> None:
+    text = (ROOT / "README.md").read_text("utf-8")
+    names = re.findall(r"`((?:packaging|tests|engine|desktop|resources|\.ci)/[\w./-]*)`", text)
+    names += re.findall(r"!\[[^]]*\]\(([^)]+)\)", text)
+    assert len(names) >= 5
+    assert [name for name in names if not (ROOT / name).exists()] == []
+
+
 def test_ci_ends_with_the_readme_command() -> None:
     readme, ci = (ROOT / "README.md").read_text(), (ROOT / ".ci" / "run").read_text()
     assert "pip install uv && uv run hypatia-companion\n" in readme
