@@ -15,7 +15,8 @@ from tests.benchmarks.figures import Figure, machine
 BENCHMARKS: dict[str, Callable[[Path], list[Figure]]] = {
     "catch-up": reading.catch_up,
     "reading-memory": reading.reading_memory,
-    "run-memory": engine.run_memory,
+    "recording": engine.recording,
+    "summaries": engine.summaries,
     "writes": shelf.writes,
     "turn-end": engine.turn_end_to_shelf,
     "start": desktop.start_to_icon,
