@@ -55,7 +55,7 @@ def write_settings(tmp_path: Path, more: str = "") -> Home:
 
 def talk(tmp_path: Path, session_id: str = "session-1", turns: int = 1, words: int = 40) -> LogWriter:
     """A conversation on disk."""
-    log = LogWriter(tmp_path / "dsh" / "sessions", session_id)
+    log = LogWriter(tmp_path / "dsh" / "sessions", session_id, seed=sum(session_id.encode()))
     log.title(f"About {session_id}")
     for turn in range(turns):
         log.user(f"Question {turn} of {session_id}: " + "why does the importer drop the last row? " * words)

@@ -102,7 +102,11 @@ async def test_menu_pause_resume_and_quit_over_the_bus(tmp_path: Path) -> None:
                 entries = await tray.entries()
                 return bool(entries) and next(iter(entries)) == text
 
+            async def shelves_listed() -> bool:
+                return "Shelf/default" in await tray.entries()
+
             await eventually(lambda: first_line("Up to date"))
+            await eventually(shelves_listed)
             entries = await tray.entries()
             top = [label for label in entries if "/" not in label]
             assert top == ["Up to date", "Shelf", "Summarise now", "Pause", "Review…", "Settings…", "Quit"]
