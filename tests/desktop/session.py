@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import ctypes
 import json
 import os
 import signal
@@ -15,6 +16,8 @@ from jeepney.io.asyncio import DBusRouter, open_dbus_connection
 
 ROOT = Path(__file__).parents[2]
 PIPE = asyncio.subprocess.PIPE
+
+MAP_STATE, VIEWABLE = 92, 2  # XWindowAttributes.map_state on 64-bit systems, IsViewable
 
 # A session bus that starts no services of the machine, a key store say.
 BUS = """<busconfig>
@@ -81,6 +84,10 @@ class Session:
         child = await self.start(sys.executable, str(ROOT / "tests/desktop/fake_panel.py"), *arguments)
         await child.wait_for("ready")
         return child
+
+    async def titles(self) -> list[str]:
+        """Titles of the windows on the screen."""
+        return await asyncio.to_thread(window_titles, self.env["DISPLAY"])
 
     async def program(self) -> Child:
         """The real program."""
@@ -157,6 +164,32 @@ async def call(router: DBusRouter, name: str, path: str, interface: str, member:
         reply = await router.send_and_get_reply(request)
     assert reply.header.message_type is MessageType.method_return, reply.body
     return reply.body
+
+
+def window_titles(display: str) -> list[str]:
+    """Titles of all mapped windows of an X display, through Xlib."""
+    x11 = ctypes.CDLL("libX11.so.6")
+    x11.XOpenDisplay.restype = ctypes.c_void_p
+    x11.XDefaultRootWindow.restype = ctypes.c_ulong
+    screen = ctypes.c_void_p(x11.XOpenDisplay(display.encode()))
+    assert screen.value, f"no display {display}"
+    titles: list[str] = []
+    tree, count = ctypes.POINTER(ctypes.c_ulong)(), ctypes.c_uint()
+    unused = ctypes.c_ulong()
+    root = ctypes.c_ulong(x11.XDefaultRootWindow(screen))
+    x11.XQueryTree(screen, root, ctypes.byref(unused), ctypes.byref(unused), ctypes.byref(tree), ctypes.byref(count))
+    for index in range(count.value):
+        name, attributes = ctypes.c_char_p(), (ctypes.c_byte * 256)()
+        window = ctypes.c_ulong(tree[index])
+        x11.XGetWindowAttributes(screen, window, attributes)
+        mapped = int.from_bytes(bytes(attributes[MAP_STATE : MAP_STATE + 4]), sys.byteorder) == VIEWABLE
+        if mapped and x11.XFetchName(screen, window, ctypes.byref(name)) and name.value:
+            titles.append(name.value.decode("utf-8", "replace"))
+            x11.XFree(name)
+    if count.value:
+        x11.XFree(tree)
+    x11.XCloseDisplay(screen)
+    return titles
 
 
 def alive(pid: int) -> bool:

@@ -136,7 +136,11 @@ async def test_the_first_question_is_open_until_answered(tmp_path: Path) -> None
             async def asks() -> bool:
                 return "Not recording yet: one question is open" in await tray.entries()
 
+            async def window_opened() -> bool:
+                return any(title.startswith("Hypatia Companion") for title in await desk.titles())
+
             await eventually(asks)
+            await eventually(window_opened)
             assert "0 messages recorded today" in await tray.tooltip()
 
 
@@ -187,7 +191,13 @@ async def test_a_failing_model_gives_one_notification_whose_button_opens_review(
                     return "Review… (3)" in await tray.entries()
 
                 await eventually(all_failed)
+                assert not await desk.titles()
                 await panel.tell(f"press {shown['notify']} open")
+
+                async def review_opened() -> bool:
+                    return any(title.startswith("Review") for title in await desk.titles())
+
+                await eventually(review_opened)
                 await tray.choose("Quit")
 
             notices = [line for line in panel.seen if "notify" in line]
@@ -199,10 +209,12 @@ async def test_a_second_start_hands_over_and_ends(tmp_path: Path) -> None:
     async with session(tmp_path) as desk:
         panel = await desk.panel("panel")
         async with running(tmp_path, desk, panel) as (program, tray):
+            assert not await desk.titles()
             second = await desk.program()
             async with asyncio.timeout(20):
                 assert await second.process.wait() == 0
             assert program.process.returncode is None
+            assert any(title.startswith("Hypatia Companion") for title in await desk.titles())
             assert "Quit" in await tray.entries()
 
 
