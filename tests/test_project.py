@@ -75,7 +75,7 @@ def locked() -> dict[str, str]:
 def test_lock_pins_what_the_project_asks_for() -> None:
     wanted = PROJECT["project"]["dependencies"] + PROJECT["dependency-groups"]["dev"]
     for requirement in wanted:
-        name, version = re.fullmatch(r"([a-z0-9-]+)==([^;\s]+)\s*(?:;.*)?", requirement, re.I).groups()
+        name, version = re.fullmatch(r"([a-z0-9-]+)(?:\[[a-z,]+\])?==([^;\s]+)\s*(?:;.*)?", requirement, re.I).groups()
         assert locked()[name.lower()] == version
 
 
