@@ -149,15 +149,19 @@ class Engine:
 
     async def start(self, *, follow: bool = True) -> None:
         """Answer the control socket and, once the person has answered the first question, record and summarise."""
-        await self._owner.serve(lambda method, params: control.dispatch(self, method, params))
+        await self._serve()
         await self._open_shelf()
         if follow:
             self.following = True
             self._supervisor.start(self._follow(), "follow the logs", "follow")
             self._supervisor.start(self._tick(), "tick")
 
+    async def _serve(self) -> None:
+        await self._owner.serve(lambda method, params: control.dispatch(self, method, params))
+
     async def attach(self, *, run: bool) -> None:
         """Open the shelf for a single command; with `run` false, queued work stays where it is."""
+        await self._serve()
         await self._open_shelf(hold=not run)
 
     async def stop(self) -> None:
@@ -240,8 +244,8 @@ class Engine:
             self._touch()
 
     async def drained(self) -> None:
-        """Wait until nothing is left to do now; failed and deferred tasks may remain."""
-        if self._work is not None:
+        """Wait until nothing is left to do now; failed and deferred tasks may remain, during a pause all of them."""
+        if self._work is not None and self._paused_until is None:
             await self._work.queue.drained()
 
     # -- the shelf ----------------------------------------------------------------------------------

@@ -11,7 +11,6 @@ import sys
 import time
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Sequence
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -19,13 +18,14 @@ from engine import control
 from engine.app import AlreadyRunning, Engine
 from engine.configured import cutoff_of
 from engine.errors import CompanionError, UserFixable
-from engine.instance import NotReachable, ask_running
+from engine.instance import NotReachable, answers, ask_running
 from engine.jsonrpc import RpcError
 from engine.paths import Home
 from engine.settings.store import Settings
 from engine.supervisor import Supervisor
 
 DONE, FAILED, USAGE, UNREACHABLE = 0, 1, 2, 3
+_PATIENCE = 10.0
 
 type Call = Callable[[str, dict[str, Any]], Awaitable[Any]]
 
@@ -155,6 +155,8 @@ async def _run(home: Home, options: argparse.Namespace) -> int:
                 "Nothing is recorded before you said which conversations may be.",
                 "Add --from now, --from 7d or --from all.",
             )
+        if engine.status().paused_until is not None:
+            await engine.resume()  # there is no other way back without a tray
         await engine.start(follow=not options.once)
         if options.start:
             await engine.answer(options.start)
@@ -163,7 +165,7 @@ async def _run(home: Home, options: argparse.Namespace) -> int:
         else:
             await stop.wait()
         report = await _report(engine, time.monotonic() - started)
-        if report["tasks"]["failed"]:
+        if options.once and report["tasks"]["failed"]:
             code = FAILED
     finally:
         await engine.stop()
@@ -378,10 +380,9 @@ _COMMANDS: dict[str, Callable[[Home, argparse.Namespace], Coroutine[Any, Any, in
 @contextlib.asynccontextmanager
 async def _engine(home: Home, *, work: bool = False) -> AsyncIterator[Call]:
     """The running engine, else one of our own for the length of the command; `work` lets that one finish its queue."""
-    try:
-        engine = await Engine.open(home)
-    except AlreadyRunning:
-        yield lambda method, params: ask_running(home, method, params, limit=60.0)
+    engine = await _own(home)
+    if engine is None:
+        yield lambda method, params: ask_running(home, method, params)
         return
     try:
         await engine.attach(run=work)
@@ -390,6 +391,21 @@ async def _engine(home: Home, *, work: bool = False) -> AsyncIterator[Call]:
             await engine.drained()
     finally:
         await engine.stop()
+
+
+async def _own(home: Home) -> Engine | None:
+    """An engine of our own, or None when another process has one that answers.
+
+    Another command may hold the lock for a moment without answering yet.
+    """
+    deadline = time.monotonic() + _PATIENCE
+    while time.monotonic() < deadline:
+        try:
+            return await Engine.open(home)
+        except AlreadyRunning:
+            if await answers(home, patience=1.0):
+                return None
+    raise NotReachable
 
 
 def _stop_on_signals(stop: asyncio.Event) -> None:
@@ -410,7 +426,7 @@ def log_to(home: Home) -> None:
 
 
 def _print(value: Any, as_json: bool, text: Callable[[Any], str]) -> None:
-    print(json.dumps(value, ensure_ascii=False, default=asdict) if as_json else text(value))
+    print(json.dumps(value, ensure_ascii=False) if as_json else text(value))
 
 
 def _say(error: CompanionError) -> None:

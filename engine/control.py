@@ -37,7 +37,7 @@ async def _dispatch(engine: "Engine", method: str, params: dict[str, Any]) -> An
             return {
                 **status_object(engine.status()),
                 "files": await engine.log_files(),
-                "models": await engine.model_totals(),
+                "models": asdict(await engine.model_totals()),
                 "running": engine.following,
             }
         case "tasks":

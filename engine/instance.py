@@ -8,7 +8,7 @@ import os
 import secrets
 import sys
 import tempfile
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
 from typing import IO, Any
 
@@ -112,33 +112,58 @@ def acquire(home: Home) -> Instance | None:
     return Instance(home, lock)
 
 
-async def ask_running(home: Home, method: str, params: dict[str, Any] | None = None, *, limit: float = 10.0) -> Any:
-    """Ask the engine that holds the lock; it may just be starting, so this tries for `limit` seconds.
+async def ask_running(
+    home: Home, method: str, params: dict[str, Any] | None = None, *, reach: float = 10.0, limit: float = 60.0
+) -> Any:
+    """Ask the engine that holds the lock; it may just be starting, so it is looked for `reach` seconds.
 
-    Raises NotReachable, or RpcError with the running engine's own words.
+    Raises RpcError with the engine's own words, or NotReachable, also when an answer takes more than `limit` seconds.
     """
-    supervisor = Supervisor()
+    async with _connected(home, reach) as client:
+        try:
+            async with asyncio.timeout(limit):
+                return await client.call(method, params or {})
+        except (TimeoutError, ConnectionLost):
+            raise NotReachable from None
+
+
+async def answers(home: Home, patience: float) -> bool:
+    """Whether the holder of the lock answers within so many seconds."""
     try:
-        async with asyncio.timeout(limit):
-            while True:
-                with contextlib.suppress(OSError, ValueError, KeyError, ConnectionLost):
-                    return await _ask(home, supervisor, method, params or {})
-                await asyncio.sleep(0.1)
-    except TimeoutError:
-        raise NotReachable from None
+        async with _connected(home, patience):
+            return True
+    except NotReachable:
+        return False
 
 
-async def _ask(home: Home, supervisor: Supervisor, method: str, params: dict[str, Any]) -> Any:
+@contextlib.asynccontextmanager
+async def _connected(home: Home, patience: float) -> AsyncIterator[Client]:
+    async with contextlib.AsyncExitStack() as stack:
+        try:
+            async with asyncio.timeout(patience):
+                while True:
+                    with contextlib.suppress(OSError, ValueError, KeyError, ConnectionLost):
+                        client = await stack.enter_async_context(_line(home))
+                        break
+                    await asyncio.sleep(0.1)
+        except TimeoutError:
+            raise NotReachable from None
+        yield client
+
+
+@contextlib.asynccontextmanager
+async def _line(home: Home) -> AsyncIterator[Client]:
+    """One connection to where the address file points, after the other end has shown that it is ours."""
     where = json.loads(await asyncio.to_thread(_address_file(home).read_text, "utf-8"))
     if "port" in where:
         reader, writer = await asyncio.open_connection("127.0.0.1", where["port"], limit=LINE_LIMIT)
     else:
         reader, writer = await asyncio.open_unix_connection(where["socket"], limit=LINE_LIMIT)
     client = Client(reader, writer)
-    pump = supervisor.start(client.pump(), "control client")
+    pump = Supervisor().start(client.pump(), "control client")
     try:
         await client.call("hello", {"token": where["token"]})
-        return await client.call(method, params)
+        yield client
     finally:
         writer.close()
         pump.cancel()

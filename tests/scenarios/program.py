@@ -1,12 +1,16 @@
 """The real program in a home of its own."""
 
+import contextlib
 import json
 import os
 import re
 import shutil
+import signal
 import sqlite3
 import subprocess
 import sys
+import time
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -81,6 +85,56 @@ class Program:
         for case in cases:
             shutil.copytree(case / "root", self.sessions, dirs_exist_ok=True)
 
+    @contextlib.contextmanager
+    def running(self, start: str = "all", *, code: int = 0) -> Iterator[subprocess.Popen[str]]:
+        """A `run` that answers commands; at the end it is asked to stop and must do so with this exit code."""
+        with self.start("run", "--from", start, "--json") as child:
+            try:
+                until(lambda: self._answers(child.pid))
+                yield child
+            finally:
+                child.send_signal(signal.SIGTERM)
+                try:
+                    output, errors = child.communicate(timeout=20)
+                finally:
+                    child.kill()
+            assert child.returncode == code, (child.returncode, output, errors, self.log())
+        assert left_behind(self.home) == []
+
+    def _answers(self, pid: int) -> bool:
+        with contextlib.suppress(OSError, ValueError):
+            return bool(json.loads((self.home / "control.json").read_text())["pid"] == pid)
+        return False
+
+    def settings(self, **values: Any) -> None:
+        """Write the settings file; `_` in a name stands for the dot."""
+        self.home.mkdir(exist_ok=True)
+        lines = [f"{name.replace('_', '.')} = {_toml(value)}" for name, value in values.items()]
+        (self.home / "settings.toml").write_text("\n".join(lines), "utf-8")
+
+    def route(self, *urls: str, **more: str) -> list[dict[str, str]]:
+        """One route of an unknown OpenAI-compatible provider per address: lab0, lab1 …"""
+        return [{"provider": f"lab{i}", "model": f"model-{i}", "baseUrl": url, **more} for i, url in enumerate(urls)]
+
+    def ledger(self, sql: str) -> list[tuple[Any, ...]]:
+        """Rows of the ledger as another process sees them."""
+        db = sqlite3.connect(f"{(self.home / 'ledger.sqlite').as_uri()}?mode=ro", uri=True)
+        try:
+            return db.execute(sql).fetchall()
+        finally:
+            db.close()
+
+    def log(self) -> str:
+        """What the program noted for itself."""
+        path = self.home / "companion.log"
+        return path.read_text("utf-8") if path.exists() else ""
+
+    def texts(self, shelf: str = "default") -> list[str]:
+        """What was said, as far as it is on a shelf by now."""
+        with contextlib.suppress(sqlite3.Error):
+            return [message.text for message in self.shelf(shelf).messages()]
+        return []
+
     def shelf(self, name: str = "default") -> "Shelf":
         """What is on a built-in shelf now."""
         return Shelf(self.home / "shelves" / name / "hypatia.sqlite")
@@ -110,6 +164,42 @@ class Shelf:
     def picture(self) -> tuple[dict[str, str], set[tuple[str, str, str]]]:
         """Names, whole contents and edges, for comparing two shelves."""
         return {name: json.dumps(content, sort_keys=True) for name, content in self.entries.items()}, self.edges
+
+
+def _toml(value: Any) -> str:
+    if isinstance(value, list):
+        return f"[{', '.join(map(_toml, value))}]"
+    if isinstance(value, dict):
+        return f"{{{', '.join(f'{key} = {_toml(one)}' for key, one in value.items())}}}"
+    return json.dumps(value)
+
+
+def until(holds: Callable[[], Any], seconds: float = 30.0) -> Any:
+    """Wait for something to become true; its value."""
+    end = time.monotonic() + seconds
+    while not (value := holds()):
+        assert time.monotonic() < end, f"did not happen within {seconds:g} s"
+        time.sleep(0.05)
+    return value
+
+
+def left_behind(folder: Path) -> list[str]:
+    """Command lines of processes that still work in this folder, after a moment to end."""
+    for _ in range(100):
+        if not (left := _working_in(folder)):
+            return []
+        time.sleep(0.05)
+    return left
+
+
+def _working_in(folder: Path) -> list[str]:
+    found = []
+    for process in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            command = (process / "cmdline").read_bytes().replace(b"\0", b" ").decode("utf-8", "replace")
+            if str(folder) in command:
+                found.append(command)
+    return found
 
 
 def cases() -> list[Path]:

@@ -3,12 +3,11 @@
 import random
 import signal
 import subprocess
-import time
 from pathlib import Path
 
 import pytest
 
-from tests.scenarios.program import Program, cases
+from tests.scenarios.program import Program, cases, left_behind
 from tests.tools.dsh_logs import LogWriter
 
 KILLS = 200
@@ -44,27 +43,6 @@ def _home(folder: Path) -> Program:
     return program
 
 
-def _left_behind(folder: Path) -> list[str]:
-    """Command lines of processes that still work in this folder."""
-    found = []
-    for process in Path("/proc").glob("[0-9]*"):
-        try:
-            command = (process / "cmdline").read_bytes().replace(b"\0", b" ").decode()
-        except OSError:
-            continue
-        if str(folder) in command:
-            found.append(command)
-    return found
-
-
-def _wait_for_none(folder: Path) -> list[str]:
-    for _ in range(100):
-        if not (left := _left_behind(folder)):
-            return []
-        time.sleep(0.05)
-    return left
-
-
 @pytest.mark.timeout(900)
 def test_two_hundred_kills_change_nothing(tmp_path: Path) -> None:
     calm = _home(tmp_path / "calm")
@@ -84,7 +62,7 @@ def test_two_hundred_kills_change_nothing(tmp_path: Path) -> None:
                 child.send_signal(signal.SIGKILL)
                 child.communicate()
                 kills += 1
-                assert _wait_for_none(program.home) == []
+                assert left_behind(program.home) == []
                 continue
             assert child.returncode == 0, (output, errors, (program.home / "companion.log").read_text()[-2000:])
             break

@@ -237,11 +237,15 @@ class LogWriter:
         """A session title; the last one wins."""
         self.event("session/title", {"title": title, "messageSeqs": [], "source": {"kind": kind}})
 
-    def end_turn(self, reason: str = "completed", /, **more: Any) -> None:
-        """Close step and turn and write the batch. More: the reason's own fields."""
+    def close_turn(self, reason: str = "completed", /, **more: Any) -> None:
+        """Close step and turn; nothing is written yet. More: the reason's own fields."""
         self.end_step()
         self._turn_open = False
         self.event("turn/end", {"turn": self.turn, "reason": {"kind": reason, **more}})
+
+    def end_turn(self, reason: str = "completed", /, **more: Any) -> None:
+        """Close step and turn and write the batch."""
+        self.close_turn(reason, **more)
         self.frame()
 
 
