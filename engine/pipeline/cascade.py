@@ -17,18 +17,20 @@ from engine.shelf.names import archive_name
 
 log = logging.getLogger(__name__)
 
-_TOP_TIER = 8
+_FIRST_TIER, _TOP_TIER = 2, 8
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """An archive that was decided on: kept in the ledger until its entry and all its edges are on the shelf.
+    """An archive that was decided on, the `run`-th of its tier; the ledger keeps the newest until the work is done.
 
-    A crash between two edges would else leave members behind that no later batch holds together with the others.
+    A crash between two edges would else leave members behind that no later batch holds together with the others, and
+    a crash between two tiers would leave the higher one undone.
     """
 
     name: str
     tier: int
+    run: int
     members: tuple[str, ...]
     body: str
 
@@ -41,23 +43,28 @@ async def cascade(context: Context, task: Task) -> None:
     route = route_for(context, task.attempts)
     async with context.project_locks.setdefault(task.project, asyncio.Lock()):
         key = json.dumps(["archive", context.shelf, task.project])
+        tier, made = _FIRST_TIER, 0
         if (kept := await context.logs.state(key)) is not None:
-            await _write(context, task, Plan(**json.loads(kept)), key)
-        for tier in range(2, _TOP_TIER + 1):
-            made = 0
+            plan = Plan(**json.loads(kept))
+            await _write(context, task, plan)
+            tier, made = plan.tier, plan.run
+        while tier <= _TOP_TIER:
             while made < options.archive_runs and (
-                plan := await _plan(context, task, route, tier, options.archive_batch)
+                found := await _plan(context, task, route, tier, made + 1, options.archive_batch)
             ):
-                await context.logs.set_state(key, json.dumps(asdict(plan), ensure_ascii=False))
-                await _write(context, task, plan, key)
+                kept = json.dumps(asdict(found), ensure_ascii=False)
+                await context.logs.set_state(key, kept)
+                await _write(context, task, found)
                 made += 1
             if not made:
-                return
+                break
+            tier, made = tier + 1, 0
+        if kept is not None:
+            await context.logs.set_state(key, None)
 
 
-async def _write(context: Context, task: Task, plan: Plan, key: str) -> None:
+async def _write(context: Context, task: Task, plan: Plan) -> None:
     await context.writer.summary(plan.name, plan.body, task.project, plan.tier, plan.members)
-    await context.logs.set_state(key, None)
 
 
 async def _batch(context: Context, project: str, tier: int, size: int) -> list[tuple[str, str]]:
@@ -77,20 +84,20 @@ async def _batch(context: Context, project: str, tier: int, size: int) -> list[t
     return members
 
 
-async def _plan(context: Context, task: Task, route: Route, tier: int, size: int) -> Plan | None:
+async def _plan(context: Context, task: Task, route: Route, tier: int, run: int, size: int) -> Plan | None:
     members = await _batch(context, task.project, tier, size)
     if len(members) < size:
         return None
     names = tuple(name for name, _ in members)
     name = archive_name(tier, names)
     if await context.writer.exists(name):
-        return Plan(name, tier, names, "")
+        return Plan(name, tier, run, names, "")
     written = await _condense(context, task, route, members)
     if written is None:
         log.warning("the answer for an archive of %d summaries was not usable; it is tried again later", size)
         return None
     title, summary = written
-    return Plan(name, tier, names, f"# {title or f'Archive, tier {tier}'}\n\n{summary}")
+    return Plan(name, tier, run, names, f"# {title or f'Archive, tier {tier}'}\n\n{summary}")
 
 
 async def _condense(

@@ -36,7 +36,7 @@ def turn(
     """A turn of one question and one answer."""
     log.user(text)
     log.assistant(reply)
-    log.end_turn(end, **more)
+    log.end_turn(reason, **more)
 
 
 async def one(m: Memory, text: str = "question") -> LogWriter:
