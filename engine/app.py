@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from engine import control, instance
 from engine.collector.collector import Collector, Sweep
@@ -400,19 +400,20 @@ class Engine:
 
     async def retry(self, task_id: str) -> bool:
         """Run a failed task again from the first model on; false when it is gone."""
-        return await self._decide("retry", task_id)
+        task = await self._task(task_id)
+        done = self._work is not None and task is not None and await self._work.queue.retry(task.id)
+        self._touch()
+        return done
 
     async def discard(self, task_id: str) -> bool:
         """Give a task up; what it would have made is not made. False when it is gone."""
-        return await self._decide("discard", task_id)
-
-    async def _decide(self, verb: Literal["retry", "discard"], task_id: str) -> bool:
-        if self._work is None:
-            return False
-        queue = self._work.queue
-        done = await (queue.retry(task_id) if verb == "retry" else queue.discard(task_id))
+        task = await self._task(task_id)
+        done = self._work is not None and task is not None and await on_demand.give_up(self._work.context, task)
         self._touch()
         return done
+
+    async def _task(self, task_id: str) -> Task | None:
+        return next((task for task in await self._records() if task.id == task_id), None)
 
     def providers(self) -> tuple[Provider, ...]:
         """Where models can be asked, for choosing one."""

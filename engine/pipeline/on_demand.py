@@ -1,8 +1,9 @@
-"""Summaries that no threshold asked for: a person's wish, or a conversation that has ended (engine.md 11.1, 15.4)."""
+"""What no threshold asked for: a person's wish, or a conversation that has ended (engine.md 4.4, 11.1, 15.4)."""
 
 from dataclasses import dataclass
 
 from engine.pipeline.context import Context
+from engine.pipeline.queue import Task
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +42,18 @@ async def summarise_file(context: Context, session_id: str, version: int, min_to
         "consolidate", session_id, version, start, mark.logged_seq, file.project, immediate=True
     )
     return Outcome(True, "", start, mark.logged_seq)
+
+
+async def give_up(context: Context, task: Task) -> bool:
+    """Discard a task; a summary that was given up is not made later either. False when it runs or is gone."""
+    if not await context.queue.discard(task.id):
+        return False
+    if task.kind == "consolidate":
+        place = (context.shelf, task.session_id, task.version)
+        async with context.ledger.write() as db:
+            await context.progress.advance(db, *place, consolidated_seq=task.to_seq)
+            await context.replies.delete(db, *place)
+    return True
 
 
 async def close_idle(context: Context, quiet_since: float, min_tokens: int) -> None:
