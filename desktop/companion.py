@@ -15,7 +15,7 @@ from desktop.autostart import LoginFile, LoginRegistry
 from desktop.i18n import tr
 from desktop.menu import CompanionMenu
 from desktop.notifications import Action, DesktopService, Notifier
-from desktop.tray import TrayHost, popup
+from desktop.tray import TrayHost
 from desktop.windows.review import ReviewWindow
 from desktop.windows.settings import SettingsWindow
 from desktop.windows.status import StatusWindow
@@ -73,7 +73,7 @@ class Companion:
             bubble=tray.bubble,
             status_line=lambda sentence: self.status_window.tell(sentence),
         )
-        tray.clicked.connect(lambda: popup(self.menu, self.open_status))
+        tray.clicked.connect(lambda: tray.popup(self.open_status))
         tray.missing.connect(self._no_tray)
         self._unsubscribe = engine.bus.subscribe(self._on_event)
         self._supervisor.start(self._keep_lists(), "lists", "desktop")

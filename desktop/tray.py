@@ -3,7 +3,7 @@
 import sys
 from collections.abc import Callable
 
-from PySide6.QtCore import QObject, QTimer, Signal
+from PySide6.QtCore import QObject, QPoint, QRect, QTimer, Signal
 from PySide6.QtDBus import QDBusConnection, QDBusServiceWatcher
 from PySide6.QtGui import QCursor, QGuiApplication
 from PySide6.QtWidgets import QMenu, QSystemTrayIcon
@@ -66,6 +66,23 @@ class TrayHost(QObject):
         self.icon.showMessage(title, body, state_icon(self._state))
         return True
 
+    def popup(self, otherwise: Callable[[], None]) -> None:
+        """Open the menu at the icon, or at the pointer where the panel does not tell its place.
+
+        Wayland lets no window without a parent choose its place: there `otherwise` is called instead.
+        """
+        if QGuiApplication.platformName().startswith("wayland"):
+            otherwise()
+            return
+        place = self.icon.geometry() if self.icon is not None else QRect()
+        corner = QCursor.pos()
+        screen = QGuiApplication.screenAt(place.center())
+        if not place.isEmpty() and screen is not None:
+            above = place.center().y() > screen.geometry().center().y()
+            corner = place.topLeft() - QPoint(0, self._menu.sizeHint().height()) if above else place.bottomLeft()
+        self._menu.popup(corner)
+        self._menu.activateWindow()
+
     @staticmethod
     def available() -> bool:
         """Whether a panel shows tray icons; an icon calls itself visible even without one."""
@@ -84,12 +101,3 @@ class TrayHost(QObject):
     def _activated(self, reason: QSystemTrayIcon.ActivationReason) -> None:
         if reason == QSystemTrayIcon.ActivationReason.Trigger and sys.platform != "darwin":
             self.clicked.emit()
-
-
-def popup(menu: QMenu, otherwise: Callable[[], None]) -> None:
-    """Open the menu at the pointer; Wayland lets no window without a parent choose its place."""
-    if QGuiApplication.platformName().startswith("wayland"):
-        otherwise()
-    else:
-        menu.popup(QCursor.pos())
-        menu.activateWindow()

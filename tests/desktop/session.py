@@ -95,8 +95,11 @@ class Session:
 
 
 @contextlib.asynccontextmanager
-async def session(home: Path) -> AsyncIterator[Session]:
-    """A virtual X screen and a session bus; everything of the program lies under `home`."""
+async def session(home: Path, services: bool = False) -> AsyncIterator[Session]:
+    """A virtual X screen and a session bus; everything of the program lies under `home`.
+
+    With `services` the bus starts the services of the machine on demand, as a real session does.
+    """
     read, write = os.pipe()
     screen = await asyncio.create_subprocess_exec(
         "Xvfb",
@@ -111,19 +114,11 @@ async def session(home: Path) -> AsyncIterator[Session]:
         stderr=asyncio.subprocess.DEVNULL,
     )
     os.close(write)
-    configuration = home / "bus.conf"
-    configuration.write_text(BUS)
-    bus = await asyncio.create_subprocess_exec(
-        "dbus-daemon", f"--config-file={configuration}", "--nofork", "--print-address=1", stdout=PIPE
-    )
-    assert bus.stdout is not None
-    address = (await bus.stdout.readline()).decode().strip()
     with os.fdopen(read) as displays:
         number = (await asyncio.to_thread(displays.readline)).strip()
     env = {
         **os.environ,
         "DISPLAY": f":{number}",
-        "DBUS_SESSION_BUS_ADDRESS": address,
         "QT_QPA_PLATFORM": "xcb",
         "HYPATIA_COMPANION_HOME": str(home / "companion"),
         "DSH_HOME": str(home / "dsh"),
@@ -133,6 +128,19 @@ async def session(home: Path) -> AsyncIterator[Session]:
     }
     for name in ("WAYLAND_DISPLAY", "XDG_CURRENT_DESKTOP", "LANGUAGE"):
         env.pop(name, None)
+    configuration = home / "bus.conf"
+    configuration.write_text(BUS)
+    bus = await asyncio.create_subprocess_exec(
+        "dbus-daemon",
+        "--session" if services else f"--config-file={configuration}",
+        "--nofork",
+        "--print-address=1",
+        stdout=PIPE,
+        env=env,
+    )
+    assert bus.stdout is not None
+    address = (await bus.stdout.readline()).decode().strip()
+    env["DBUS_SESSION_BUS_ADDRESS"] = address
     desk = Session(env, address)
     try:
         yield desk
