@@ -16,7 +16,14 @@ class UserFixable(CompanionError):
 
 
 class Environment(CompanionError):
-    """The surroundings failed: disk full, binary gone, network down. Retried by the supervisor's rules."""
+    """The surroundings failed: disk full, binary gone, network down. Retried by the supervisor's rules.
+
+    `until`: trying again before that instant (epoch seconds) is useless; None where nobody can say.
+    """
+
+    def __init__(self, title: str, message: str, action: str = "", *, until: float | None = None) -> None:
+        super().__init__(title, message, action)
+        self.until = until
 
 
 class Deferred(Exception):

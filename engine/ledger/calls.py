@@ -36,6 +36,9 @@ class ModelCall:
     output_tokens: int
     reasoning_tokens: int
     detail: str
+    cached_tokens: int
+    money: float | None
+    currency: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +49,19 @@ class CallTotals:
     input_tokens: int
     output_tokens: int
     reasoning_tokens: int
+
+
+@dataclass(frozen=True, slots=True)
+class Used:
+    """What one model used in one currency: `free` where it costs nothing, empty (and no money) without a price."""
+
+    provider: str
+    model: str
+    currency: str
+    calls: int
+    input_tokens: int
+    output_tokens: int
+    money: float
 
 
 class CallLog:
@@ -61,15 +77,28 @@ class CallLog:
         self._now = now
         self._warned = False
 
-    async def begin(self, purpose: str, provider: str, model: str, effort: str | None) -> int:
-        """Store a call that is about to be sent; its number, or 0 when it could not be stored."""
+    async def begin(
+        self,
+        purpose: str,
+        provider: str,
+        model: str,
+        effort: str | None,
+        *,
+        input_tokens: int = 0,
+        money: float | None = None,
+        currency: str = "",
+    ) -> int:
+        """Store a call that is about to be sent; its number, or 0 when it could not be stored.
+
+        Tokens and money are what sending it will take at least: they stand if the program dies meanwhile.
+        """
         now = int(self._now() * 1000)
         try:
             async with self._ledger.write() as db:
                 cursor = await db.execute(
-                    "INSERT INTO model_call (at, purpose, provider, model, effort, outcome)"
-                    " VALUES (?, ?, ?, ?, ?, 'pending')",
-                    (now, purpose, provider, model, effort or ""),
+                    "INSERT INTO model_call (at, purpose, provider, model, effort, outcome, input_tokens, money, currency)"
+                    " VALUES (?, ?, ?, ?, ?, 'pending', ?, ?, ?)",
+                    (now, purpose, provider, model, effort or "", input_tokens, money, currency),
                 )
                 seq = cursor.lastrowid or 0
                 old = seq - self._keep
@@ -89,17 +118,20 @@ class CallLog:
         output_tokens: float | None = None,
         reasoning_tokens: float | None = None,
         detail: str = "",
+        *,
+        cached_tokens: float | None = None,
+        money: float | None = None,
     ) -> None:
         """Store how call `seq` ended; `detail` is a finish kind, a fixed label or a provider's message."""
-        tokens = tuple(_count(value) for value in (input_tokens, output_tokens, reasoning_tokens))
+        tokens = tuple(_count(value) for value in (input_tokens, output_tokens, reasoning_tokens, cached_tokens))
         detail = one_line(detail, DETAIL_LIMIT)
         if seq:
             try:
                 async with self._ledger.write() as db:
                     await db.execute(
                         "UPDATE model_call SET outcome = ?, ms = ?, input_tokens = ?, output_tokens = ?,"
-                        " reasoning_tokens = ?, detail = ? WHERE seq = ?",
-                        (outcome, _count(ms), *tokens, detail, seq),
+                        " reasoning_tokens = ?, cached_tokens = ?, money = ?, detail = ? WHERE seq = ?",
+                        (outcome, _count(ms), *tokens, money, detail, seq),
                     )
             except _NOT_STORED as error:
                 self._warn(error)
@@ -120,6 +152,16 @@ class CallLog:
             (since_ms,),
         )
         return CallTotals(**dict(rows[0]))
+
+    async def used(self, since_ms: int) -> list[Used]:
+        """Sums per model and currency over the calls begun at or after an instant (epoch ms) of the last 35 days."""
+        rows = await self._ledger.read(
+            "SELECT provider, model, currency, count(*) AS calls, sum(input_tokens) AS input_tokens,"
+            " sum(output_tokens) AS output_tokens, total(money) AS money FROM model_call WHERE at >= ?"
+            " GROUP BY provider, model, currency",
+            (since_ms,),
+        )
+        return [Used(**dict(row)) for row in rows]
 
     def _warn(self, error: Exception) -> None:
         if not self._warned:

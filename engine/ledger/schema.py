@@ -86,4 +86,11 @@ MIGRATIONS: tuple[str, ...] = (
         shelf TEXT NOT NULL, day TEXT NOT NULL, messages INTEGER NOT NULL, PRIMARY KEY (shelf, day)
     ) STRICT;
     """,
+    """
+    -- Null money: the price is not known. `currency` is free where a route costs nothing, empty where it has no price.
+    ALTER TABLE model_call ADD COLUMN cached_tokens INTEGER NOT NULL DEFAULT 0;
+    ALTER TABLE model_call ADD COLUMN money REAL;
+    ALTER TABLE model_call ADD COLUMN currency TEXT NOT NULL DEFAULT '';
+    CREATE INDEX model_call_at ON model_call (at);
+    """,
 )

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from engine.ledger.calls import CallLog, CallTotals
+from engine.ledger.calls import CallLog, CallTotals, Used
 from engine.ledger.database import Ledger
 
 DAY = 86_400.0
@@ -134,3 +134,31 @@ async def test_mod_19_a_write_that_fails_at_settlement_changes_nothing_for_the_t
         (row,) = await calls.recent(1)
         assert row.outcome == "pending"
     assert [record.levelname for record in caplog.records].count("WARNING") == 1
+
+
+async def test_what_was_used_is_summed_per_model_and_currency(tmp_path: Path) -> None:
+    now = Now()
+    async with calls_at(tmp_path, now=now) as (_, calls):
+        old = await calls.begin(
+            "memory-consolidation", "openai", "gpt-5", "", input_tokens=9, money=1.0, currency="USD"
+        )
+        await calls.settle(old, "ok", 1, 9, 9, money=1.0)
+        now.value += 3600
+        since = int(now.value * 1000)
+        for _ in range(2):
+            seq = await calls.begin(
+                "memory-cascade", "openai", "gpt-5", "", input_tokens=50, money=0.25, currency="USD"
+            )
+            await calls.settle(seq, "error", 1, 100, 10, cached_tokens=40, money=0.5)
+        await calls.begin("memory-cascade", "openai", "gpt-5", "", input_tokens=50, money=0.25, currency="USD")
+        seq = await calls.begin("memory-cascade", "ollama", "qwen3:8b", "", currency="free")
+        await calls.settle(seq, "ok", 1, 7, 3, money=0.0)
+        seq = await calls.begin("memory-cascade", "mine", "m", "")
+        await calls.settle(seq, "ok", 1, 5, 2)
+        assert await calls.used(since) == [
+            Used("mine", "m", "", 1, 5, 2, 0.0),
+            Used("ollama", "qwen3:8b", "free", 1, 7, 3, 0.0),
+            Used("openai", "gpt-5", "USD", 3, 250, 20, 1.25),
+        ], "a call that never came to an end counts with what it sent"
+        assert [(row.cached_tokens, row.money) for row in await calls.recent(2)] == [(0, None), (0, 0.0)]
+        assert await calls.used(since + 1) == []
