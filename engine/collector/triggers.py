@@ -15,6 +15,11 @@ class Thresholds:
     turns: int = 5
     tokens: int = 3_000
 
+    @property
+    def least(self) -> int:
+        """Tokens that a span must hold even when the person ended it early."""
+        return -(-self.tokens // 4)
+
 
 def first_due(
     marks: Sequence[TurnMark], rows: Sequence[MessageRow], last_turn: int, thresholds: Thresholds
@@ -31,7 +36,7 @@ def first_due(
         boundary = mark.reason == "boundary"
         if not boundary and mark.turn - last_turn < thresholds.turns:
             continue
-        floor = -(-thresholds.tokens // 4) if boundary else thresholds.tokens
+        floor = thresholds.least if boundary else thresholds.tokens
         if sums[bisect_left(places, mark.seq)] >= floor:
             return mark
     return None

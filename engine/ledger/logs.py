@@ -173,6 +173,15 @@ class Logs:
         rows = await self._ledger.read(f"{_SELECT_MESSAGES} ORDER BY ordinal", (session_id,))
         return [MessageRow(*r) for r in rows]
 
+    async def tokens(self, session_id: str, version: int, from_seq: int, to_seq: int, since: int) -> int:
+        """Estimated tokens at home in this range, of what was said from an instant (epoch ms) on and not taken back."""
+        sql = (
+            "SELECT coalesce(sum(tokens), 0) FROM message"
+            " WHERE session_id = ? AND version = ? AND seq >= ? AND seq < ? AND time >= ? AND NOT withdrawn"
+        )
+        rows = await self._ledger.read(sql, (session_id, version, from_seq, to_seq, since))
+        return int(rows[0][0])
+
     async def first_said(self, session_id: str, version: int, from_seq: int, since: int) -> int | None:
         """Where the first message at home in this file, from an event and an instant (epoch ms) on, stands."""
         sql = "SELECT min(seq) FROM message WHERE session_id = ? AND version = ? AND seq >= ? AND time >= ?"

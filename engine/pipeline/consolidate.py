@@ -37,6 +37,9 @@ async def consider(context: Context, session_id: str, version: int) -> None:
     start = await context.span_start(file, mark.consolidated_seq)
     # A summary that failed is tried again by itself only when as much was said again.
     since = record.to_seq if record is not None and record.status == "failed" else start
+    waiting = await context.logs.tokens(session_id, version, since, mark.logged_seq, context.cutoff)
+    if waiting < options.thresholds.least:
+        return
     turns = await context.logs.turns(session_id, version, since, mark.logged_seq)
     if not turns:
         return

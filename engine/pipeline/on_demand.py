@@ -32,8 +32,8 @@ async def summarise_file(context: Context, session_id: str, version: int, min_to
         return Outcome(False, "empty")
     mark = await context.progress.get(context.shelf, session_id, version)
     start = await context.span_start(file, mark.consolidated_seq)
-    rows = await context.visible(session_id, version, start, mark.logged_seq)
-    if sum(row.tokens for row in rows) < min_tokens:
+    waiting = await context.logs.tokens(session_id, version, start, mark.logged_seq, context.cutoff)
+    if waiting < min_tokens:
         return Outcome(False, "empty", start, mark.logged_seq)
     record = await context.queue.task("consolidate", session_id, version)
     if record is not None and record.status in ("pending", "running") and record.to_seq >= mark.logged_seq:
