@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from aiosqlite import Connection
 
 from engine.ledger.database import Ledger
+from engine.policy.redact import redact
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,10 +28,11 @@ class History:
         self._now = now
 
     async def setting_change(self, key: str, old: str | None, new: str | None) -> None:
-        """A setting got a new value; None stands for unset. Never pass a secret."""
+        """A setting got a new value; None stands for unset. Secrets in it are not kept."""
+        values = [value and redact(value) for value in (old, new)]
         async with self._ledger.write() as db:
             await db.execute(
-                "INSERT INTO setting_change (at, key, old, new) VALUES (?, ?, ?, ?)", (self._ms(), key, old, new)
+                "INSERT INTO setting_change (at, key, old, new) VALUES (?, ?, ?, ?)", (self._ms(), key, *values)
             )
 
     async def activity(self, what: str, subject: str, detail: str = "", db: Connection | None = None) -> None:

@@ -51,6 +51,7 @@ _KEYS = "|".join(
     )
 )
 _AFTER_STK = rf"(?i:(?<=s)ecret|(?<=t)oken|(?<=k)ey(?:{_KEYS}))"
+_SPACED_KEY = r"[kK](?i:ey(?:(?<=api key)|(?<=access key)|(?<=secret key)|(?<=private key)))"
 _PASS = rf"[pP](?:{_AFTER_P})"
 _TOKEN = rf"[sStTkK]{_AFTER_STK}"
 _EITHER = rf"[pPsStTkK](?:(?<=[pP])(?:{_AFTER_P})|{_AFTER_STK})"
@@ -190,7 +191,7 @@ _TABLE: tuple[tuple[str, str, str], ...] = (
     (
         "table-credential",
         "|",
-        rf"{_EITHER}{_SUFFIX}[`*]{{0,3}}{_GAP}\|{_GAP}`?{_PLAIN}"
+        rf"(?:{_EITHER}|{_SPACED_KEY}){_SUFFIX}[`*]{{0,3}}{_GAP}\|{_GAP}`?{_PLAIN}"
         r"(?=[^\s|`]{0,60}[0-9])(?=[^\s|`]{0,60}[A-Za-z])(?P<secret>[^\s|`]{8,})(?=`?[ \t]*\|)",
     ),
     (

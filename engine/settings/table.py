@@ -4,6 +4,8 @@ import re
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from engine.policy.redact import redact
+
 type Kind = Literal["bool", "int", "str", "enum", "routes", "list[str]"]
 type Group = Literal["General", "Agents", "Models", "Shelves", "Recording", "Advanced"]
 
@@ -119,6 +121,8 @@ def route_problem(route: object) -> str:
             return f"{field} must not be blank"
         if field in ("provider", "model") and field not in route:
             return f"{field} is missing"
+        if redact(route.get(field, "")) != route.get(field, ""):
+            return f"{field} holds what looks like a key; a key is entered in the Settings window or set as a variable"
     if "baseUrl" in route and not _URL.fullmatch(route["baseUrl"].strip()):
         return "baseUrl must be an http or https address without a name, password or question mark in it"
     return ""
@@ -129,8 +133,8 @@ def _filled(value: object) -> bool:
 
 
 def shown(value: object) -> str:
-    """A refused value as a message shows it, cut to 60 characters."""
-    text = {True: "true", False: "false"}.get(value, "") if isinstance(value, bool) else repr(value)
+    """A refused value as a message shows it, without secrets and cut to 60 characters."""
+    text = {True: "true", False: "false"}.get(value, "") if isinstance(value, bool) else redact(repr(value))
     return text if len(text) <= 60 else text[:59] + "…"
 
 

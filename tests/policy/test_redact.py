@@ -124,6 +124,7 @@ OURS = [
     ("json-pass", '{"pass": "hunter2"}', f'{{"pass": "{masked("json-credential")}"}}'),
     ("xml", "<password>hunter2</password>", f"<password>{masked('xml-credential')}</password>"),
     ("table", "| db password | `hunter2x` |", f"| db password | `{masked('table-credential')}` |"),
+    ("table-words", "| API key | 4f9d0aa1b2 |", f"| API key | {masked('table-credential')} |"),
     ("dsn", "root:hunter2@tcp(127.0.0.1:3306)/db", f"root:{masked('url-userinfo')}@tcp(127.0.0.1:3306)/db"),
     ("docker-auth", '{"auth": "dXNlcjpwYXNz"}', f'{{"auth": "{masked("basic-auth")}"}}'),
     ("npmrc-auth", "//r.example/:_auth=dXNlcjpwYXNz", f"//r.example/:_auth={masked('basic-auth')}"),
