@@ -1,0 +1,398 @@
+"""Menu and windows as views: plain values in, signals out, everything by keyboard."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QAction
+from PySide6.QtWidgets import QCheckBox, QLineEdit, QMenu, QPushButton, QSystemTrayIcon
+
+from desktop.autostart import LoginFile
+from desktop.icons import state_icon
+from desktop.menu import CompanionMenu
+from desktop.tray import TrayHost
+from desktop.windows.review import ReviewWindow
+from desktop.windows.settings import SettingsWindow
+from desktop.windows.status import StatusWindow
+from engine.settings import BY_KEY, GROUPS, SETTINGS, Settings
+from engine.views import State
+from tests.desktop.samples import (
+    BY_STATE,
+    DEGRADED,
+    FAILED,
+    FOUND,
+    NOW,
+    PAUSED,
+    PROVIDERS,
+    RESTING,
+    ROUTES,
+    SESSIONS,
+    SHELVES,
+    UNANSWERED,
+    efforts,
+)
+
+pytestmark = pytest.mark.qt_log_ignore("does not support", extend=True)
+
+
+def labels(menu: QMenu) -> list[str]:
+    return [action.text() for action in menu.actions() if not action.isSeparator() and action.isVisible()]
+
+
+def shortcuts_of(entries: list[str]) -> list[str]:
+    return [text[text.index("&") + 1].lower() for text in entries if "&" in text.replace("&&", "")]
+
+
+@pytest.fixture
+def menu(qtbot) -> CompanionMenu:
+    one = CompanionMenu()
+    qtbot.addWidget(one)
+    one.show_shelves(SHELVES)
+    one.show_sessions(SESSIONS)
+    return one
+
+
+@pytest.fixture
+def settings(tmp_path: Path) -> Settings:
+    return Settings(tmp_path / "settings.toml")
+
+
+@pytest.fixture
+def window(qtbot, settings: Settings, tmp_path: Path) -> SettingsWindow:
+    one = SettingsWindow(settings, LoginFile(tmp_path / "x.desktop", b""), PROVIDERS, efforts)
+    qtbot.addWidget(one)
+    one.show()
+    return one
+
+
+def test_the_menu_has_the_entries_of_the_plan_in_their_order(menu: CompanionMenu) -> None:
+    menu.show_status(RESTING, NOW)
+    assert labels(menu) == ["Up to date", "&Shelf", "S&ummarise now", "&Pause", "&Review…", "S&ettings…", "&Quit"]
+    assert labels(menu.pause_menu) == ["For 1 &hour", "Until &tomorrow, 06:00", "Until &resumed"]
+    assert labels(menu.shelf_menu) == ["default", "work", "old-laptop", "&Connect folder…", "&Manage…"]
+
+
+@pytest.mark.parametrize("status", [*BY_STATE.values(), UNANSWERED], ids=lambda status: status.state.value)
+def test_every_entry_has_its_own_shortcut(menu: CompanionMenu, status) -> None:
+    menu.show_status(status, NOW)
+    for one in (menu, menu.pause_menu):
+        keys = shortcuts_of(labels(one)[1 if one is menu else 0 :])
+        assert len(keys) == len(set(keys))
+
+
+def test_the_menu_follows_the_state(menu: CompanionMenu) -> None:
+    menu.show_status(PAUSED, NOW)
+    assert "Resu&me" in labels(menu) and "&Pause" not in labels(menu)
+    menu.show_status(replace(RESTING, failed=12), NOW)
+    assert "&Review… (12)" in labels(menu)
+    menu.show_status(UNANSWERED, NOW)
+    assert "&Pause" not in labels(menu) and not menu.summarise_menu.isEnabled()
+
+
+def test_the_active_shelf_is_marked_and_a_missing_one_cannot_be_chosen(menu: CompanionMenu) -> None:
+    default, work, missing = menu.shelf_menu.actions()[:3]
+    assert (default.isChecked(), work.isChecked()) == (True, False)
+    assert not missing.isEnabled()
+
+
+def test_text_of_others_is_shown_as_it_is(menu: CompanionMenu) -> None:
+    titles = [action.text() for action in menu.summarise_menu.actions()]
+    assert titles[2].startswith("Rename R&&D labels · docs")
+    menu.show_sessions([])
+    only = menu.summarise_menu.actions()
+    assert len(only) == 1 and not only[0].isEnabled()
+
+
+def test_an_open_list_is_left_alone_while_nothing_changed(menu: CompanionMenu) -> None:
+    before = menu.shelf_menu.actions()
+    menu.show_shelves(list(SHELVES))
+    assert menu.shelf_menu.actions() == before
+
+
+@pytest.mark.parametrize(
+    ("signal", "action"),
+    [
+        ("status_chosen", lambda menu: menu.status_line),
+        ("connect_chosen", lambda menu: menu.shelf_menu.actions()[-2]),
+        ("shelves_chosen", lambda menu: menu.shelf_menu.actions()[-1]),
+        ("resume_chosen", lambda menu: menu.resume),
+        ("review_chosen", lambda menu: menu.review),
+        ("settings_chosen", lambda menu: menu.settings),
+        ("quit_chosen", lambda menu: menu.quit),
+    ],
+)
+def test_each_entry_tells_what_was_chosen(menu: CompanionMenu, signal: str, action) -> None:
+    chosen: list[str] = []
+    getattr(menu, signal).connect(lambda: chosen.append(signal))
+    entry: QAction = action(menu)
+    entry.trigger()
+    assert chosen == [signal]
+
+
+def test_entries_with_a_value_tell_it(menu: CompanionMenu) -> None:
+    told: list[object] = []
+    for signal in (menu.shelf_chosen, menu.summarise_chosen, menu.pause_chosen):
+        signal.connect(told.append)
+    menu.shelf_menu.actions()[1].trigger()
+    menu.summarise_menu.actions()[0].trigger()
+    menu.open_end.trigger()
+    menu.hour.trigger()
+    assert told[:3] == ["work", "1f0c-a", None]
+    assert isinstance(told[3], float)
+
+
+async def test_the_icon_follows_the_state_and_both_clicks_work(menu: CompanionMenu, until) -> None:
+    tray = TrayHost(menu, host_limit_ms=30)
+    clicks, missing = [], []
+    tray.clicked.connect(lambda: clicks.append("left"))
+    tray.missing.connect(lambda: missing.append("missing"))
+    for state, status in BY_STATE.items():
+        tray.show_status(status, NOW)
+        assert tray.icon is not None
+        assert tray.icon.icon().cacheKey() == state_icon(state).cacheKey()
+        assert "Shelf: default" in tray.icon.toolTip()
+    tray.recreate()
+    assert tray.icon is not None
+    assert tray.icon.contextMenu() is menu
+    assert "Paused until" in tray.icon.toolTip()
+    tray.icon.activated.emit(QSystemTrayIcon.ActivationReason.Trigger)
+    tray.icon.activated.emit(QSystemTrayIcon.ActivationReason.Context)
+    assert clicks == ["left"]
+    await until(lambda: missing == ["missing"])
+    assert tray.bubble("title", "body") is False
+    tray.close()
+
+
+def test_the_status_window_has_everything_the_menu_has(qtbot, menu: CompanionMenu) -> None:
+    one = StatusWindow(menu)
+    qtbot.addWidget(one)
+    menu.show_status(DEGRADED, NOW)
+    one.show_status(DEGRADED, NOW)
+    one.show()
+    buttons = {button.text() for button in one.findChildren(QPushButton) if button.isVisible()}
+    assert {"&Shelf", "S&ummarise now", "&Pause", "&Review…", "S&ettings…", "&Quit"} <= buttons
+    texts = [label.text() for label in one.findChildren(type(one.line)) if label.isVisible()]
+    assert "Bring the folder back, or choose another shelf." in texts
+    assert "1\u202f284" in texts
+    assert "Waiting until they can be read" not in texts
+    one.show_status(replace(RESTING, deferred=2), NOW)
+    texts = [label.text() for label in one.findChildren(type(one.line)) if label.isVisible()]
+    assert "Waiting until they can be read" in texts
+    assert "The shelf does not answer" not in texts
+    one.show_status(PAUSED, NOW)
+    assert one.resume.isVisible() and not one.pause.isVisible()
+
+
+def test_the_question_shows_what_was_found_and_tells_the_answer(qtbot, menu: CompanionMenu) -> None:
+    one = StatusWindow(menu)
+    qtbot.addWidget(one)
+    one.show_status(UNANSWERED, NOW)
+    one.show()
+    question, answers = one.question, []
+    assert not question.start.isEnabled()
+    question.answered.connect(lambda start, shelf: answers.append((start, shelf)))
+    question.show_found(FOUND, SHELVES)
+    assert [question.shelf.itemText(i) for i in range(question.shelf.count())] == ["default", "work"]
+    assert question.now.isChecked()
+    qtbot.keyClick(question.day_count, Qt.Key.Key_Up)
+    assert question.choice() == "8d"
+    question.shelf.setCurrentText("work")
+    qtbot.mouseClick(question.start, Qt.MouseButton.LeftButton)
+    assert answers == [("8d", "work")]
+    assert not question.start.isEnabled()
+
+
+def test_review_says_what_which_model_why_and_what_to_do(qtbot) -> None:
+    one = ReviewWindow()
+    qtbot.addWidget(one)
+    one.show()
+    assert one.empty.isVisible()
+    one.show_tasks(FAILED)
+    assert not one.empty.isVisible()
+    texts = " ".join(label.text() for label in one.findChildren(type(one.empty)) if label.isVisibleTo(one))
+    for part in (
+        "2 failed tasks",
+        "Summary of “Why does the importer drop the last row?”",
+        "Model: deepseek/deepseek-chat",
+        "failed 3 times",
+        "project importer",
+        "The key was refused (HTTP 401).",
+        "What to do: Check the key of DeepSeek in Settings, Models, then press Retry.",
+        "Archive of “部署脚本改成蓝绿发布”",
+    ):
+        assert part in texts
+    retried: list[str] = []
+    one.retry.connect(retried.append)
+    card = one.cards()[1]
+    card.retry.setFocus()
+    qtbot.keyClick(card.retry, Qt.Key.Key_Space)
+    assert retried == ["cascade:2b77-b:0"]
+    assert not card.isEnabled()
+    before = one.cards()
+    one.show_tasks(list(FAILED))
+    assert one.cards() == before
+
+
+def test_settings_have_a_page_per_group_and_a_field_per_row(window: SettingsWindow) -> None:
+    assert [window.groups.item(i).text() for i in range(window.groups.count())] == list(GROUPS)
+    special = {"consolidation.models", "shelf"}
+    assert set(window.fields) == {row.key for row in SETTINGS} - special
+
+
+@pytest.mark.parametrize(
+    "row", [row for row in SETTINGS if row.key not in ("consolidation.models", "shelf")], ids=lambda r: r.key
+)
+def test_each_field_shows_saves_and_refuses(window: SettingsWindow, settings: Settings, qtbot, row) -> None:
+    field = window.fields[row.key]
+    assert field.value() == row.default
+    editor = field.editor
+    if isinstance(editor, QCheckBox):
+        editor.click()
+        assert settings.get(row.key) is (not row.default)
+    elif row.kind == "enum":
+        other = next(choice for choice in row.choices if choice != row.default)
+        editor.setCurrentIndex(editor.findData(other))
+        editor.activated.emit(editor.currentIndex())
+        assert settings.get(row.key) == other
+    elif row.kind == "int":
+        assert isinstance(editor, QLineEdit)
+        value = row.default + 1 if row.high is None or row.default < row.high else row.default - 1
+        editor.setText(str(value))
+        editor.editingFinished.emit()
+        assert settings.get(row.key) == value
+        for wrong in (str(row.low - 1), "many", ""):
+            editor.setText(wrong)
+            editor.editingFinished.emit()
+            assert settings.get(row.key) == value
+            assert field.error.isVisibleTo(field) and row.bounds() in field.error.text()
+    else:
+        assert isinstance(editor, QLineEdit)
+        editor.setText("one; two" if row.kind == "list[str]" else "/some/where")
+        editor.editingFinished.emit()
+        assert settings.get(row.key) == (["one", "two"] if row.kind == "list[str]" else "/some/where")
+
+
+def test_a_wrong_value_in_the_file_is_shown_at_its_field(qtbot, tmp_path: Path) -> None:
+    path = tmp_path / "settings.toml"
+    path.write_text("[queue]\nmaxAttempts = 99\n", "utf-8")
+    one = SettingsWindow(Settings(path), LoginFile(tmp_path / "x", b""), PROVIDERS, efforts)
+    qtbot.addWidget(one)
+    field = one.fields["queue.maxAttempts"]
+    assert "99" in field.error.text() and BY_KEY["queue.maxAttempts"].bounds() in field.error.text()
+    assert field.value() == BY_KEY["queue.maxAttempts"].default
+
+
+def test_the_search_box_finds_fields_by_words(window: SettingsWindow) -> None:
+    window.search.setText("attempts task")
+    assert window.fields["queue.maxAttempts"].isVisibleTo(window)
+    assert not window.fields["queue.concurrency"].isVisibleTo(window)
+    assert window.groups.currentItem().text() == "Advanced"
+    assert window.groups.item(0).isHidden()
+    window.search.setText("no such words anywhere")
+    assert window.note.text() == "No setting matches."
+    window.search.clear()
+    assert not window.groups.item(0).isHidden()
+    assert window.fields["queue.concurrency"].isVisibleTo(window._pages.currentWidget())
+
+
+def test_models_are_ordered_and_their_effort_is_as_declared(window: SettingsWindow, settings: Settings) -> None:
+    models = window.models
+    assert models.empty.isVisibleTo(window.models)
+    settings.set("consolidation.models", ROUTES)
+    window.refresh()
+    first, second = models.rows()
+    assert [first.effort.itemText(i) for i in range(first.effort.count())] == ["default", "off", "low", "high", "max"]
+    assert first.effort.currentText() == "high"
+    assert [second.effort.itemText(i) for i in range(second.effort.count())] == ["default"]
+    assert not first.up.isEnabled() and not second.down.isEnabled()
+    second.up.click()
+    assert [route["provider"] for route in settings.get("consolidation.models")] == ["ollama", "deepseek"]
+    row = models.rows()[1]
+    row.effort.setCurrentIndex(row.effort.findData("max"))
+    row.effort.activated.emit(row.effort.currentIndex())
+    assert settings.get("consolidation.models")[1]["reasoningEffort"] == "max"
+    row = models.rows()[1]
+    row.effort.activated.emit(0)
+    row.effort.setCurrentIndex(0)
+    row.effort.activated.emit(0)
+    assert "reasoningEffort" not in settings.get("consolidation.models")[1]
+    models.rows()[0].remove.click()
+    assert [route["provider"] for route in settings.get("consolidation.models")] == ["deepseek"]
+
+
+@pytest.mark.parametrize(
+    ("model", "url", "sentence"),
+    [
+        ("", "", "Type the name of the model."),
+        ("m", "not an address", "Not added: baseUrl must be"),
+        ("qwen3:8b", "", "This model is in the list already."),
+    ],
+)
+def test_a_model_that_cannot_be_added_is_explained(
+    window: SettingsWindow, settings: Settings, model: str, url: str, sentence: str
+) -> None:
+    settings.set("consolidation.models", ROUTES)
+    window.refresh()
+    models = window.models
+    models.new_provider.setCurrentIndex(models.new_provider.findData("ollama"))
+    models.new_model.setText(model)
+    models.new_url.setText(url)
+    models.add.click()
+    assert models.error.text().startswith(sentence)
+    assert settings.get("consolidation.models") == ROUTES
+
+
+def test_only_providers_that_need_a_key_ask_for_one(window: SettingsWindow) -> None:
+    models = window.models
+    assert [models.key_provider.itemText(i) for i in range(models.key_provider.count())] == ["DeepSeek", "OpenAI"]
+    entered: list[tuple[str, str, str]] = []
+    models.key_entered.connect(lambda *parts: entered.append(parts))
+    models.save_key.click()
+    assert entered == [] and models.key_result.text() == "Type or paste the key first."
+    models.key_value.setText("  made-up  ")
+    models.save_key.click()
+    assert entered == [("deepseek", "made-up", "keyring")]
+    assert models.key_value.text() == ""
+
+
+def test_shelves_are_used_and_disconnected_after_a_question(window: SettingsWindow) -> None:
+    shelves, wishes = window.shelves, []
+    shelves.use.connect(lambda name: wishes.append(("use", name)))
+    shelves.disconnect_shelf.connect(lambda name: wishes.append(("disconnect", name)))
+    shelves.show_shelves(SHELVES)
+    assert not shelves.use_button.isEnabled()
+    shelves.list.setCurrentItem(shelves.list.topLevelItem(0))
+    assert not shelves.use_button.isEnabled() and not shelves.disconnect_button.isEnabled()
+    shelves.list.setCurrentItem(shelves.list.topLevelItem(1))
+    shelves.use_button.click()
+    assert "then switching to work" in shelves.line.text()
+    shelves.disconnect_button.click()
+    assert shelves.question is not None
+    next(b for b in shelves.question.buttons() if b.text() == "Keep").click()
+    shelves.disconnect_button.click()
+    next(b for b in shelves.question.buttons() if b.text() == "Disconnect").click()
+    assert wishes == [("use", "work"), ("disconnect", "work")]
+    shelves.list.setCurrentItem(shelves.list.topLevelItem(2))
+    assert not shelves.use_button.isEnabled() and shelves.disconnect_button.isEnabled()
+    shelves.show_shelves(SHELVES[:2])
+    assert shelves.list.topLevelItemCount() == 2
+
+
+def test_a_login_item_that_cannot_be_written_is_explained(qtbot, settings: Settings, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    one = SettingsWindow(settings, LoginFile(tmp_path / "file" / "x.desktop", b""), PROVIDERS, efforts)
+    qtbot.addWidget(one)
+    one.login.box.click()
+    assert one.login.error.text().startswith("Not changed: ")
+    assert not one.login.box.isChecked()
+
+
+@pytest.mark.parametrize("state", list(State))
+def test_every_button_can_be_reached_with_the_keyboard(qtbot, menu: CompanionMenu, state: State) -> None:
+    one = StatusWindow(menu)
+    qtbot.addWidget(one)
+    one.show_status(BY_STATE[state], NOW)
+    one.show()
+    for button in one.findChildren(QPushButton):
+        assert button.focusPolicy() & Qt.FocusPolicy.TabFocus
