@@ -210,6 +210,7 @@ def test_review_says_what_which_model_why_and_what_to_do(qtbot) -> None:
     assert one.empty.isVisible()
     one.show_tasks(FAILED)
     assert not one.empty.isVisible()
+    qtbot.wait(10)
     texts = " ".join(label.text() for label in one.findChildren(type(one.empty)) if label.isVisibleTo(one))
     for part in (
         "2 failed tasks",
