@@ -96,7 +96,8 @@ class CallLog:
         try:
             async with self._ledger.write() as db:
                 cursor = await db.execute(
-                    "INSERT INTO model_call (at, purpose, provider, model, effort, outcome, input_tokens, money, currency)"
+                    "INSERT INTO model_call"
+                    " (at, purpose, provider, model, effort, outcome, input_tokens, money, currency)"
                     " VALUES (?, ?, ?, ?, ?, 'pending', ?, ?, ?)",
                     (now, purpose, provider, model, effort or "", input_tokens, money, currency),
                 )

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Literal, Protocol
 
 
 @dataclass(frozen=True, slots=True)
@@ -10,6 +10,7 @@ class Reply:
     """What came back. `finish`: stop, max-tokens, aborted, error, or the provider's word; only stop is a whole answer.
 
     `detail` says why it is not one, without any text of the conversation or of the answer. `effort` is what was sent.
+    Input tokens include the cached ones. Where the server counts nothing, tokens are estimated.
     """
 
     text: str
@@ -19,13 +20,21 @@ class Reply:
     input_tokens: int
     output_tokens: int
     reasoning_tokens: int
+    cached_tokens: int = 0
+
+
+type Hop = Literal[
+    "", "setting", "name", "connection", "tls", "proxy", "key", "model", "quota", "limit", "stream", "server"
+]
+"""Where on the way a call failed; empty where that is not known."""
 
 
 class ModelError(Exception):
     """The route gave no answer: `permanent` = asking it again is useless, `auth` = the key is missing or refused.
 
-    `retry_after` in seconds, at most 300; `status` is the HTTP status, None where there was none; `action` says what a
-    person can do, empty when only waiting helps.
+    `retry_after` in seconds, at most 300; `until` in epoch seconds: the route is left out before that, other routes may
+    be asked at once. `status` is the HTTP status, None where there was none; `action` says what a person can do, empty
+    when only waiting helps.
     """
 
     def __init__(
@@ -37,6 +46,8 @@ class ModelError(Exception):
         auth: bool = False,
         status: int | None = None,
         action: str = "",
+        hop: Hop = "",
+        until: float | None = None,
     ) -> None:
         super().__init__(message)
         self.permanent = permanent
@@ -44,13 +55,25 @@ class ModelError(Exception):
         self.auth = auth
         self.status = status
         self.action = action
+        self.hop = hop
+        self.until = until
 
 
 class CallLog(Protocol):
     """Where model calls are recorded before they are sent (the ledger's)."""
 
-    async def begin(self, purpose: str, provider: str, model: str, effort: str) -> int:
-        """A pending row; its number, 0 when it could not be stored."""
+    async def begin(
+        self,
+        purpose: str,
+        provider: str,
+        model: str,
+        effort: str,
+        *,
+        input_tokens: int,
+        money: float | None,
+        currency: str,
+    ) -> int:
+        """A pending row with what sending takes at least; its number, 0 when it could not be stored."""
 
     async def settle(
         self,
@@ -61,6 +84,8 @@ class CallLog(Protocol):
         input_tokens: int,
         output_tokens: int,
         reasoning_tokens: int,
+        cached_tokens: int,
+        money: float | None,
         detail: str,
     ) -> None:
         """The row's outcome: ok, incomplete or error."""

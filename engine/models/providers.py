@@ -1,30 +1,42 @@
 """The providers we know, as data: where they answer, which key they want, which efforts their models declare.
 
-All of them speak OpenAI's chat completions. An unknown id with a base URL is a server of that kind about which we know
-nothing more. Level names are the provider's own, except that switching thinking off is called `off` everywhere.
+They speak OpenAI's chat completions or Anthropic's messages. An unknown id with a base URL is a server about which we
+know nothing more. Level names are the provider's own, except that switching thinking off is called `off` everywhere.
 """
 
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
+type Api = Literal["openai", "anthropic"]
 type Fields = Mapping[str, Any]
 type Levels = Mapping[str, Fields]
+type Efforts = tuple[tuple[str, Levels], ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Provider:
-    """One provider. `efforts`: (pattern of model names, level -> request fields) rows, the first match counts."""
+    """One provider. `efforts`: (pattern of model names, level -> request fields) rows, the first match counts.
+
+    They are None where nobody can be asked. `messages_efforts` are those of the other API, where a provider has both.
+    """
 
     id: str
     label: str
     base_url: str
     key_env: tuple[str, ...] = ()
     needs_key: bool = True
-    efforts: tuple[tuple[str, Levels], ...] = ()
+    efforts: Efforts | None = ()
     cap_field: str = "max_tokens"
     usage_option: bool = True
+    api: Api = "openai"
+    messages_efforts: Efforts | None = None
+
+    @property
+    def models_url(self) -> str:
+        """Where the provider lists its models."""
+        return f"{self.base_url}/models"
 
 
 def _effort(*levels: str, off: str = "") -> Levels:
@@ -61,8 +73,27 @@ def _budget(**tokens: int) -> Levels:
     return {"off": {}, **on}
 
 
+def _claude(*levels: str, off: Fields | None = None, asked: bool = False) -> Levels:
+    """Effort levels of the messages API; `asked`: the model thinks only when it is told to."""
+    thinking: Fields = {"thinking": {"type": "adaptive"}} if asked else {}
+    named = {} if off is None else {"off": off}
+    return named | {level: {**thinking, "output_config": {"effort": level}} for level in levels}
+
+
+def _graded_messages(*levels: str) -> Levels:
+    """As `_graded`, in the form of the messages API."""
+    return {"off": _THINKING_OFF} | {level: {**_THINKING_ON, "output_config": {"effort": level}} for level in levels}
+
+
 # A Qwen3 name with one of these words has one mode only.
 _QWEN3_HYBRID = r"qwen3(?!.*(coder|instruct|thinking|embedding|rerank|-next|-vl)).*"
+
+_GLM: Efforts = (
+    (r"glm-5\.[3-9].*", _effort("low", "high", "max")),  # thinking cannot be switched off any more
+    (r"glm-5\.2.*", _graded("high", "max")),
+    (r"glm-(4\.[5-9]|5).*", _TYPE_SWITCH),
+)
+_KIMI: Efforts = ((r"kimi-k3.*", _effort("low", "high", "max")), (r"kimi-k2\.[5-9].*", _TYPE_SWITCH))
 
 PROVIDERS: tuple[Provider, ...] = (
     Provider(
@@ -71,6 +102,7 @@ PROVIDERS: tuple[Provider, ...] = (
         "https://api.deepseek.com",
         key_env=("DEEPSEEK_API_KEY",),
         efforts=((r"deepseek-(v[4-9].*|flash|pro)", _graded("low", "high", "max")),),
+        messages_efforts=((r"deepseek-(v[4-9].*|flash|pro)", _graded_messages("low", "high", "max")),),
     ),
     Provider(
         "openai",
@@ -92,10 +124,23 @@ PROVIDERS: tuple[Provider, ...] = (
         "Anthropic",
         "https://api.anthropic.com/v1",
         key_env=("ANTHROPIC_API_KEY",),
+        api="anthropic",
         efforts=(
-            # These think only when asked to. Newer ones refuse to be told not to, and a budget: nothing is sent there.
+            # The newest refuse to be told not to think, each in its own way.
+            (r"claude-(opus-5-5|(fable|mythos)-5).*", _claude("low", "medium", "high", "xhigh", "max")),
+            (
+                r"claude-sonnet-5-5.*",
+                _claude("low", "medium", "high", "xhigh", "max", off={"thinking": {"type": "between_tools"}}),
+            ),
+            (
+                r"claude-(haiku-5-5|(opus|sonnet)-5).*",
+                _claude("low", "medium", "high", "xhigh", "max", off=_THINKING_OFF),
+            ),
+            # The older think only when asked to.
+            (r"claude-opus-4-[78].*", _claude("low", "medium", "high", "xhigh", "max", off={}, asked=True)),
+            (r"claude-(sonnet|opus)-4-6.*", _claude("low", "medium", "high", "max", off={}, asked=True)),
             (r"claude-(3-7-sonnet.*|(sonnet|opus)-4(-[015])?(-20\d+)?)", _budget(low=1024, high=3000)),
-            (r"claude-((sonnet|opus)-4-[67]|haiku-4).*", {"off": {}}),
+            (r"claude-haiku-4.*", {"off": {}}),
         ),
     ),
     Provider(
@@ -137,7 +182,7 @@ PROVIDERS: tuple[Provider, ...] = (
         "Zhipu GLM",
         "https://open.bigmodel.cn/api/paas/v4",
         key_env=("ZHIPUAI_API_KEY", "ZHIPU_API_KEY"),
-        efforts=((r"glm-5\.[2-9].*", _graded("high", "max")), (r"glm-(4\.[5-9]|5).*", _TYPE_SWITCH)),
+        efforts=_GLM,
         usage_option=False,  # not a field of theirs; the last chunk has the usage anyway
     ),
     Provider(
@@ -145,7 +190,7 @@ PROVIDERS: tuple[Provider, ...] = (
         "Z.ai GLM",
         "https://api.z.ai/api/paas/v4",
         key_env=("ZAI_API_KEY",),
-        efforts=((r"glm-5\.[2-9].*", _graded("high", "max")), (r"glm-(4\.[5-9]|5).*", _TYPE_SWITCH)),
+        efforts=_GLM,
         usage_option=False,
     ),
     Provider(
@@ -153,7 +198,14 @@ PROVIDERS: tuple[Provider, ...] = (
         "Moonshot Kimi",
         "https://api.moonshot.cn/v1",
         key_env=("MOONSHOT_API_KEY",),
-        efforts=((r"kimi-k3.*", _effort("low", "high", "max")), (r"kimi-k2\.[5-9].*", _TYPE_SWITCH)),
+        efforts=_KIMI,
+    ),
+    Provider(
+        "moonshot-intl",
+        "Moonshot Kimi (international)",
+        "https://api.moonshot.ai/v1",
+        key_env=("MOONSHOT_API_KEY",),
+        efforts=_KIMI,
     ),
     Provider(
         "siliconflow",
@@ -206,6 +258,7 @@ PROVIDERS: tuple[Provider, ...] = (
             (r"(.*/)?deepseek-v(3\.[12]|4).*", _template("thinking")),
         ),
     ),
+    Provider("custom", "Another server", "", key_env=("CUSTOM_API_KEY",), needs_key=False, efforts=None),
 )
 
 _BY_ID = {row.id: row for row in PROVIDERS}
@@ -214,7 +267,9 @@ _BY_ID = {row.id: row for row in PROVIDERS}
 def provider(provider_id: str) -> Provider:
     """The row of an id; for an unknown id a generic server without an address of its own."""
     known = _BY_ID.get(provider_id)
-    return known or Provider(provider_id, provider_id, "", (_generic_variable(provider_id),), needs_key=False)
+    if known is not None:
+        return known
+    return Provider(provider_id, provider_id, "", (_generic_variable(provider_id),), needs_key=False, efforts=None)
 
 
 def key_variables(provider_id: str) -> tuple[str, ...]:
@@ -222,12 +277,13 @@ def key_variables(provider_id: str) -> tuple[str, ...]:
     return provider(provider_id).key_env
 
 
-def declared(provider_id: str, model: str) -> Levels | None:
+def declared(provider_id: str, model: str, api: Api | None = None) -> Levels | None:
     """Levels a model declares with the fields that send each; empty = none, None = nobody can be asked."""
-    row = _BY_ID.get(provider_id)
-    if row is None:
+    row = provider(provider_id)
+    rows = row.efforts if api in (None, row.api) else row.messages_efforts
+    if rows is None:
         return None
-    for pattern, levels in row.efforts:
+    for pattern, levels in rows:
         if re.fullmatch(pattern, model.strip(), re.IGNORECASE | re.ASCII):
             return levels
     return {}

@@ -1,9 +1,11 @@
-"""Reads one answer out of a server-sent event stream of chat completions."""
+"""Reads one answer out of a server-sent event stream, of chat completions or of Anthropic's messages."""
 
 import json
 import math
 import re
 from typing import Any
+
+from engine.policy.text import tokens
 
 MAX_BYTES = 8 * 2**20
 """A server that ignores the output cap is cut off here."""
@@ -28,16 +30,23 @@ class Aborted(Exception):
 
 
 class Answer:
-    """What has arrived so far. Thinking is counted, never kept."""
+    """What has arrived so far of a chat completion. Thinking is counted, never kept.
+
+    `accepted`: the server took the question, so that its tokens count. Input tokens include the cached ones.
+    """
 
     def __init__(self) -> None:
+        self.accepted = False
         self.finish = ""
         self.error = ""
         self.done = False
+        self.events = 0
         self.input_tokens = 0
+        self.cached_tokens = 0
         self.output_tokens = 0
         self.reasoning_tokens = 0
         self._parts: list[str] = []
+        self._thought = 0
         self._rest = b""
         self._size = 0
 
@@ -45,6 +54,12 @@ class Answer:
     def text(self) -> str:
         """The answer without any thinking."""
         return without_thinking("".join(self._parts))
+
+    def assume(self, input_tokens: int) -> None:
+        """Fill in what an accepted question took where the server did not count."""
+        if self.accepted:
+            self.input_tokens = self.input_tokens or input_tokens
+            self.output_tokens = self.output_tokens or tokens("".join(self._parts)) + (self._thought + 3) // 4
 
     def feed(self, data: bytes) -> None:
         """Take the next bytes of the stream, cut anywhere; Malformed when they are no events."""
@@ -86,32 +101,84 @@ class Answer:
             raise Malformed("the answer is not in the form of a chat completion") from error
         if not isinstance(event, dict):
             raise Malformed("the answer is not in the form of a chat completion")
+        self.events += 1
         if event.get("error"):
             self.error = error_message(event) or "the server reported an error"
+        self._take(event)
+
+    def _take(self, event: dict[str, Any]) -> None:
         self._usage(event.get("usage"))
         choices = event.get("choices")
         choice = choices[0] if isinstance(choices, list) and choices else None
-        if isinstance(choice, dict):
-            self._choice(choice)
-
-    def _choice(self, choice: dict[str, Any]) -> None:
+        if not isinstance(choice, dict):
+            return
         delta = choice.get("delta") or choice.get("message")
         if isinstance(delta, dict):
             self._parts.append(_text(delta.get("content")))
-        reason = choice.get("finish_reason")
+            self._thought += len(_text(delta.get("reasoning_content") or delta.get("reasoning")))
+        self._finish(choice.get("finish_reason"))
+        self._usage(choice.get("usage"))
+
+    def _finish(self, reason: object) -> None:
         if isinstance(reason, str) and reason:
             word = reason.lower()
             self.finish = _FINISH.get(word) or (word.replace("_", "-") if _WORD.fullmatch(word) else "other")
-        self._usage(choice.get("usage"))
 
     def _usage(self, usage: object) -> None:
         if not isinstance(usage, dict):
             return
         details = usage.get("completion_tokens_details") or usage.get("output_tokens_details")
         reasoning = details.get("reasoning_tokens") if isinstance(details, dict) else usage.get("reasoning_tokens")
-        self.input_tokens = count(usage.get("prompt_tokens", usage.get("input_tokens"))) or self.input_tokens
-        self.output_tokens = count(usage.get("completion_tokens", usage.get("output_tokens"))) or self.output_tokens
+        details = usage.get("prompt_tokens_details")
+        cached = details.get("cached_tokens") if isinstance(details, dict) else usage.get("prompt_cache_hit_tokens")
+        question = count(usage.get("prompt_tokens", usage.get("input_tokens")))
+        answer = count(usage.get("completion_tokens", usage.get("output_tokens")))
+        # Some leave thinking out of the completion, and bill it.
+        answer = max(answer, count(usage.get("total_tokens")) - question)
+        self.input_tokens = question or self.input_tokens
+        self.output_tokens = answer or self.output_tokens
         self.reasoning_tokens = count(reasoning) or self.reasoning_tokens
+        self.cached_tokens = count(cached) or self.cached_tokens
+
+
+class Message(Answer):
+    """What has arrived so far of one of Anthropic's messages."""
+
+    def _take(self, event: dict[str, Any]) -> None:
+        match event.get("type"):
+            case "message_start":
+                message = event.get("message")
+                self._usage(message.get("usage") if isinstance(message, dict) else None)
+            case "content_block_start":
+                self._block(event.get("content_block"))
+            case "content_block_delta":
+                self._block(event.get("delta"))
+            case "message_delta":
+                delta = event.get("delta")
+                self._finish(delta.get("stop_reason") if isinstance(delta, dict) else None)
+                self._usage(event.get("usage"))
+            case "message_stop":
+                self.done = True
+            case "message":
+                blocks = event.get("content")
+                for block in blocks if isinstance(blocks, list) else ():
+                    self._block(block)
+                self._finish(event.get("stop_reason"))
+                self._usage(event.get("usage"))
+
+    def _block(self, block: object) -> None:
+        if isinstance(block, dict):
+            self._parts.append(text if isinstance(text := block.get("text"), str) else "")
+            self._thought += len(thought) if isinstance(thought := block.get("thinking"), str) else 0
+
+    def _usage(self, usage: object) -> None:
+        if isinstance(usage, dict):
+            cached = count(usage.get("cache_read_input_tokens"))
+            written = count(usage.get("cache_creation_input_tokens"))
+            # Counts grow from event to event; a later one may leave some of them out.
+            self.input_tokens = max(self.input_tokens, count(usage.get("input_tokens")) + cached + written)
+            self.cached_tokens = max(self.cached_tokens, cached)
+            self.output_tokens = max(self.output_tokens, count(usage.get("output_tokens")))
 
 
 def count(value: object) -> int:

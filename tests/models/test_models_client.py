@@ -227,7 +227,7 @@ async def test_mod_20_a_date_in_retry_after(tmp_path: Path, ahead: timedelta, se
 @pytest.mark.parametrize(
     ("code", "permanent"),
     [(code, False) for code in (408, 409, 425, 429, 500, 502, 503, 529)]
-    + [(code, True) for code in (301, 400, 402, 404, 413, 422)],
+    + [(code, True) for code in (301, 400, 404, 413, 422)],
 )
 async def test_which_refusals_are_permanent(tmp_path: Path, code: int, permanent: bool) -> None:
     with ModelServer([status(code, message="model does not exist")]) as server:
