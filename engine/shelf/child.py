@@ -4,14 +4,13 @@ import asyncio
 import contextlib
 import os
 import signal
-import subprocess
 from asyncio.subprocess import Process, SubprocessStreamProtocol
-from pathlib import Path
-from typing import Any
 
 from engine import jsonrpc
 from engine.policy.redact import redact
 from engine.shelf.command import ServerCommand
+from engine.shelf.leftovers import Leftovers
+from engine.shelf.program import process_options
 from engine.supervisor import Supervisor
 
 STDERR_KEPT = 64 * 1024
@@ -36,10 +35,16 @@ class Child:
     """A server process and the connection to it."""
 
     def __init__(
-        self, transport: asyncio.SubprocessTransport, protocol: _Protocol, process: Process, supervisor: Supervisor
+        self,
+        transport: asyncio.SubprocessTransport,
+        protocol: _Protocol,
+        process: Process,
+        supervisor: Supervisor,
+        leftovers: Leftovers,
     ) -> None:
         assert process.stdin is not None and process.stdout is not None and process.stderr is not None
         self.pid = process.pid
+        self._leftovers = leftovers
         self._transport = transport
         self._exited = protocol.exited
         self._stdin = process.stdin
@@ -51,19 +56,16 @@ class Child:
         self._drain = supervisor.start(self._read_stderr(process.stderr), "shelf stderr", GROUP)
 
     @classmethod
-    async def spawn(cls, command: ServerCommand, supervisor: Supervisor) -> "Child":
+    async def spawn(cls, command: ServerCommand, supervisor: Supervisor, leftovers: Leftovers) -> "Child":
         """Start the server in the user's home; raises OSError."""
         loop = asyncio.get_running_loop()
-        options: dict[str, Any] = {"env": command.env}
-        if (home := Path.home()).is_dir():
-            options["cwd"] = home
-        if os.name == "nt":
-            options["creationflags"] = getattr(subprocess, "CREATE_NO_WINDOW", 0)
-        else:
-            # Ctrl+C in our terminal is ours to handle; and a wrapper script dies together with what it runs.
-            options["start_new_session"] = True
+        options = process_options(command.env)
         transport, protocol = await loop.subprocess_exec(lambda: _Protocol(loop), *command.argv, **options)
-        return cls(transport, protocol, Process(transport, protocol, loop), supervisor)
+        return cls(transport, protocol, Process(transport, protocol, loop), supervisor, leftovers)
+
+    async def record(self) -> None:
+        """Have it ended by our next run, should this one not get to it."""
+        await asyncio.to_thread(self._leftovers.add, self.pid)
 
     @property
     def usable(self) -> bool:
@@ -119,6 +121,8 @@ class Child:
             raise
         finally:
             self._transport.close()
+            if self._exited.is_set():
+                self._leftovers.remove(self.pid)
             await self._pipes_finished()
 
     async def _pipes_finished(self) -> None:

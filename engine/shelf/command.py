@@ -11,6 +11,12 @@ from typing import Final, Literal
 from engine import paths
 
 BUILT_IN: Final = "built-in"
+# Where people's installers put programs and a desktop session's PATH does not look.
+_HOME_FOLDERS = (".local/bin", "bin", ".cargo/bin")
+_FOLDERS = {
+    "linux": ("/usr/local/bin", "/home/linuxbrew/.linuxbrew/bin", "/snap/bin"),
+    "darwin": ("/opt/homebrew/bin", "/usr/local/bin", "/opt/local/bin"),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,17 +27,30 @@ class ServerCommand:
     name: Literal["hypatia", "built-in"]
     env: Mapping[str, str] | None = None
 
+    @property
+    def program(self) -> tuple[str, ...]:
+        """The same program without its `mcp` command: what a command line begins with."""
+        return self.argv[:-1] if self.argv[-1] == "mcp" else self.argv
+
+    def identity(self) -> object:
+        """What tells one program file from its next version; None when it cannot be seen."""
+        program = Path(self.argv[0])
+        try:
+            stat = program.stat()
+        except OSError:
+            return None
+        return str(program), stat.st_mtime_ns, stat.st_size, stat.st_ino
+
 
 def find_server(
     home: paths.Home, binaries: Sequence[str] = ("hypatia",), env: Mapping[str, str] = os.environ
 ) -> ServerCommand:
-    """The first of `binaries` (names or absolute paths) found on PATH or in ~/.local/bin, else the built-in server.
+    """The first of `binaries` (names or absolute paths) found on PATH or where installers put programs, else our own.
 
     The value `built-in` stops the search. Reads the disk; no process is started.
     """
     # A program started from a desktop often lacks the PATH of the user's shell.
-    user_home = env.get("HOME") or env.get("USERPROFILE") or str(Path.home())
-    places = os.pathsep.join((env.get("PATH", os.defpath), str(Path(user_home, ".local", "bin"))))
+    places = os.pathsep.join((env.get("PATH", os.defpath), *usual_folders(sys.platform, env)))
     for binary in binaries:
         if binary == BUILT_IN:
             break
@@ -41,6 +60,18 @@ def find_server(
     return ServerCommand(
         tuple(paths.self_command("shelf-server", "--home", str(home.shelves))), BUILT_IN, _own_environment(env)
     )
+
+
+def usual_folders(platform: str, env: Mapping[str, str]) -> list[str]:
+    """Folders of programs that a desktop session may not have on its PATH, most likely first."""
+    home = env.get("HOME") or env.get("USERPROFILE") or str(Path.home())
+    folders = [env["HYPATIA_INSTALL_DIR"]] if env.get("HYPATIA_INSTALL_DIR") else []
+    folders += [str(Path(home, folder)) for folder in _HOME_FOLDERS]
+    if platform == "win32":
+        folders.append(str(Path(home, "scoop", "shims")))
+        if local := env.get("LOCALAPPDATA"):
+            folders += [str(Path(local, "Programs", "hypatia")), str(Path(local, "Microsoft", "WinGet", "Links"))]
+    return [*folders, *_FOLDERS.get(platform, ())]
 
 
 def _own_environment(env: Mapping[str, str]) -> dict[str, str]:

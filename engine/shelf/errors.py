@@ -4,12 +4,13 @@ from typing import Literal
 
 from engine.errors import Environment, UserFixable
 
-type Kind = Literal["timeout", "crashed", "cannot start", "storage", "closed"]
+type Kind = Literal["timeout", "crashed", "cannot start", "crash loop", "storage", "closed"]
 
 _TITLES: dict[Kind, str] = {
     "timeout": "The shelf did not answer",
     "crashed": "The shelf server stopped",
     "cannot start": "The shelf server cannot start",
+    "crash loop": "The shelf server keeps stopping",
     "storage": "The shelf cannot be written",
     "closed": "The shelf is closed",
 }

@@ -3,17 +3,21 @@
 import asyncio
 import json
 import logging
-import re
+import time
 from collections.abc import Awaitable, Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
-from engine.errors import CompanionError
+from engine.errors import CompanionError, Environment
 from engine.jsonrpc import ConnectionLost, RpcError
-from engine.policy.redact import one_line
+from engine.shelf import answers, capabilities, system
 from engine.shelf.child import GROUP, Child
-from engine.shelf.command import ServerCommand, find_server
+from engine.shelf.command import BUILT_IN, ServerCommand, find_server
+from engine.shelf.command_line import CommandLine
+from engine.shelf.crashes import CrashLoop
 from engine.shelf.errors import McpUnavailable, ShelfError, ShelfNotConnected, ToolError
+from engine.shelf.leftovers import Leftovers
+from engine.shelf.lists import prepared
 from engine.supervisor import Supervisor
 
 __all__ = [
@@ -28,29 +32,25 @@ __all__ = [
 
 log = logging.getLogger(__name__)
 
+type Transport = Literal["mcp", "cli", "auto"]
+type Tell = Callable[[str, CompanionError | None], None]
+
 PROTOCOL = "2025-06-18"
-REQUIRED = frozenset({"knowledge_get", "knowledge_create", "statement_create", "search", "similar", "query"})
 DEFAULT_SHELF = "default"
-_NOT_CONNECTED = re.compile(r"shelf error: .*?is not connected(?:: (?P<why>.*))?", re.DOTALL)
-_SQLITE = re.compile(r"(storage error: )?SQLite error: ")
 _NO_MCP = "unrecognized subcommand"
-# What SQLite says when the disk or the file, not the request, is at fault: in our words, and what to do.
-_STORAGE = (
-    ("database or disk is full", "The disk is full.", "Free some space; nothing is lost meanwhile."),
-    ("database is locked", "Another program is writing to the shelf.", "It is tried again by itself."),
-    ("disk I/O error", "The disk reported an error.", "Check the disk that holds the shelf."),
-)
-_UNUSABLE = (
-    ("readonly database", "its folder may not be written"),
-    ("disk image is malformed", "its file hypatia.sqlite is damaged"),
-    ("is not a database", "its file hypatia.sqlite is damaged"),
-)
+_SLOW_TOOLS = frozenset({"similar", "backfill"})
+# The write that makes 64 pending entries embeds up to 128 before it answers.
+_DEBT = 63
+_MEMORY_EVERY = 10.0
 
 
 class ShelfClient:
     """A supervised shelf server. Calls are queued; a call's deadline starts when it is sent (times in seconds).
 
     A call goes on when its caller is cancelled, so that its answer can never be taken for the next one's.
+    `transport` is for a Hypatia: `auto` falls back to its command line where its MCP server cannot serve us.
+    `tell` hears what a person should know, by key: `command line`, `crashes`, `memory`; None when it is over.
+    `record` is a file that remembers the server's process for the next run.
     """
 
     def __init__(
@@ -58,22 +58,44 @@ class ShelfClient:
         command: ServerCommand,
         supervisor: Supervisor,
         *,
+        transport: Transport = "auto",
+        tell: Tell = lambda key, problem: None,
+        record: Path | None = None,
         call_timeout: float = 30.0,
+        slow_timeout: float = 120.0,
         start_timeout: float = 10.0,
         idle_close: float = 60.0,
         grace: float = 3.0,
+        memory_limit: int = 1536 * 2**20,
+        crash_limit: int = 5,
+        crash_window: float = 60.0,
+        crash_pause: float = 60.0,
+        now: Callable[[], float] = time.monotonic,
     ) -> None:
         self.command = command
         self.features: frozenset[str] = frozenset()
         self._supervisor = supervisor
+        self._transport = transport
+        self._tell = tell
         self._call_timeout = call_timeout
+        self._slow_timeout = slow_timeout
         self._start_timeout = start_timeout
         self._idle_close = idle_close
         self._grace = grace
+        self._memory_limit = memory_limit
+        self._now = now
+        self._leftovers = Leftovers(record)
+        self._reaped = False
+        self._crashes = CrashLoop(crash_limit, crash_window, crash_pause, now)
+        self._line = CommandLine(command, self._leftovers)
         self._turn = asyncio.Lock()
         self._child: Child | None = None
         self._idle: asyncio.TimerHandle | None = None
+        self._probed: tuple[object, frozenset[str]] | None = None
         self._unavailable: tuple[McpUnavailable, object] | None = None
+        self._debt: dict[str, int] = {}
+        self._weighed_at = -_MEMORY_EVERY
+        self._heavy = False
         self._closed = False
 
     @property
@@ -94,17 +116,18 @@ class ShelfClient:
     async def call(self, tool: str, arguments: dict[str, Any]) -> dict[str, Any]:
         """Call a tool and give its structured result.
 
-        `embed` is left out where the server does not know it. Raises ToolError, ShelfError, ShelfNotConnected and
-        McpUnavailable.
+        Lists are prepared so that every road stores the same; `embed` is left out where the server does not know it.
+        Raises ToolError, ShelfError, ShelfNotConnected and McpUnavailable.
         """
-        return await self._in_turn(lambda: self._call(tool, arguments))
+        return await self._in_turn(lambda: self._call(tool, prepared(arguments)))
 
-    async def request(self, method: str, params: dict[str, Any]) -> Any:
+    async def request(self, method: str, params: dict[str, Any], patience: float | None = None) -> Any:
         """Send any other request and give its result; raises RpcError, ShelfError and McpUnavailable."""
-        return await self._in_turn(lambda: self._request(method, params))
+        return await self._in_turn(lambda: self._request(method, params, patience or self._call_timeout))
 
     async def restart(self) -> None:
-        """End the server; the next call starts a fresh one that reads its registry anew."""
+        """End the server; the next call starts a fresh one that reads its registry anew, also in a crash loop."""
+        self._crashes.forgive()
         await self.offline(_nothing)
 
     async def offline[T](self, work: Callable[[], Awaitable[T]]) -> T:
@@ -142,7 +165,9 @@ class ShelfClient:
     async def _carry_out[T](self, work: Callable[[], Awaitable[T]]) -> tuple[T | None, Exception | None]:
         self._stop_idle()
         try:
-            return await work(), None
+            value = await work()
+            await self._weigh()
+            return value, None
         except (CompanionError, ToolError, RpcError) as error:
             return None, error
         except asyncio.CancelledError:
@@ -153,7 +178,8 @@ class ShelfClient:
     def _turn_over(self, _: object) -> None:
         self._turn.release()
         if self.running and not self._closed:
-            self._idle = asyncio.get_running_loop().call_later(self._idle_close, self._close_idle)
+            delay = 0.0 if self._heavy else self._idle_close
+            self._idle = asyncio.get_running_loop().call_later(delay, self._close_idle)
 
     def _stop_idle(self) -> None:
         if self._idle is not None:
@@ -163,46 +189,99 @@ class ShelfClient:
     def _close_idle(self) -> None:
         # A call that waits for its turn keeps the server; its end starts the clock again.
         if not self._turn.locked():
-            self._supervisor.start(self.restart(), "shelf idle close", GROUP)
+            self._supervisor.start(self.offline(_nothing), "shelf idle close", GROUP)
+
+    async def _weigh(self) -> None:
+        """Look now and then at the memory of the server; one above the limit is closed as soon as it is idle."""
+        if self._child is None or self._heavy or self._now() < self._weighed_at + _MEMORY_EVERY:
+            return
+        self._weighed_at = self._now()
+        held = await asyncio.to_thread(system.resident, self._child.pid)
+        if held is not None and held > self._memory_limit:
+            self._heavy = True
+            self._tell(
+                "memory",
+                Environment(
+                    "The shelf server uses much memory",
+                    f"It holds {held / 2**20:.0f} MB.",
+                    "It is closed as soon as it is idle. A smaller or remote embedding model needs less.",
+                ),
+            )
 
     async def _call(self, tool: str, arguments: dict[str, Any]) -> dict[str, Any]:
         shelf = str(arguments.get("shelf", DEFAULT_SHELF))
+        patience = self._patience(tool, shelf, arguments)
+        if self.command.name != BUILT_IN and self._transport == "cli":
+            return await self._by_command_line(tool, shelf, arguments, patience)
         why = ""
         for _ in range(2):
-            child = await self._started()
+            try:
+                child = await self._started()
+            except McpUnavailable:
+                if self.command.name == BUILT_IN or self._transport != "auto":
+                    raise
+                return await self._by_command_line(tool, shelf, arguments, patience)
             if "no_embed" not in self.features:
                 arguments = {key: value for key, value in arguments.items() if key != "embed"}
             try:
-                result = await self._ask(child, "tools/call", {"name": tool, "arguments": arguments})
+                result = await self._ask(child, "tools/call", {"name": tool, "arguments": arguments}, patience)
             except RpcError as error:
                 raise ToolError(error.message) from error
-            text = _text(result)
-            if not _field(result, "isError"):
-                return _structured(result, text)
-            if not (away := _NOT_CONNECTED.match(text)):
-                raise _storage(text, shelf) or ToolError(text)
-            why = away["why"] or ""
+            if not answers.field(result, "isError"):
+                value = answers.structured(result)
+                self._note_debt(shelf, value)
+                return value
+            text = answers.text(result)
+            away = answers.not_connected(text)
+            if away is None:
+                raise answers.failure(text, shelf)
+            why = away
             await self._end_child()
-        raise _storage(why, shelf) or ShelfNotConnected(shelf, one_line(why))
+        raise answers.away(shelf, why)
 
-    async def _request(self, method: str, params: dict[str, Any]) -> Any:
-        return await self._ask(await self._started(), method, params)
+    async def _by_command_line(
+        self, tool: str, shelf: str, arguments: dict[str, Any], patience: float
+    ) -> dict[str, Any]:
+        self._check_open()
+        await self._reap()
+        value = await self._line.call(tool, arguments, patience)
+        self.features = self._line.known
+        self._note_debt(shelf, value)
+        return value
 
-    async def _ask(self, child: Child, method: str, params: dict[str, Any]) -> Any:
+    def _patience(self, tool: str, shelf: str, arguments: dict[str, Any]) -> float:
+        """A call that may embed is given longer: it ends by itself, and what it wrote is written."""
+        semantic = tool in _SLOW_TOOLS or (tool == "query" and "$similar" in json.dumps(arguments.get("jse")))
+        slow = semantic or self._debt.get(shelf, 0) >= _DEBT
+        return max(self._slow_timeout, self._call_timeout) if slow else self._call_timeout
+
+    def _note_debt(self, shelf: str, value: dict[str, Any]) -> None:
+        debt = value.get("embedding") or value.get("debt")
+        if isinstance(debt, dict):
+            pending = sum(
+                n for key in ("pending_knowledge", "pending_statement") if isinstance(n := debt.get(key), int)
+            )
+            self._debt[shelf] = 0 if debt.get("blocked") else pending
+
+    async def _request(self, method: str, params: dict[str, Any], patience: float) -> Any:
+        return await self._ask(await self._started(), method, params, patience)
+
+    async def _ask(self, child: Child, method: str, params: dict[str, Any], patience: float) -> Any:
         mark = child.stderr_mark
         try:
-            async with asyncio.timeout(self._call_timeout):
-                return await child.rpc.call(method, params)
+            async with asyncio.timeout(patience):
+                answer = await child.rpc.call(method, params)
         except TimeoutError as error:
             child.kill()
             await child.end(0)
-            raise ShelfError(
-                "timeout", f"No answer within {self._call_timeout:g} s; the server was stopped."
-            ) from error
+            raise ShelfError("timeout", f"No answer within {patience:g} s; the server was stopped.") from error
         except ConnectionLost as error:
             raise await self._fallen("crashed", child, mark) from error
+        if self._crashes.worked():
+            self._tell("crashes", None)
+        return answer
 
-    async def _fallen(self, kind: str, child: Child, mark: int = 0) -> CompanionError:
+    async def _fallen(self, kind: Literal["crashed", "cannot start"], child: Child, mark: int = 0) -> CompanionError:
         """Why a server is gone, in its own last words."""
         if self._closed:
             return _closed()
@@ -213,7 +292,15 @@ class ShelfClient:
         if kind == "cannot start" and child.exit_code == 2 and _NO_MCP in said:
             return self._give_up("it has no “mcp” command")
         how = f"It ended with status {child.exit_code}"
-        return ShelfError("crashed" if kind == "crashed" else "cannot start", f"{how}: {said}" if said else f"{how}.")
+        return self._crashed(ShelfError(kind, f"{how}: {said}" if said else f"{how}."))
+
+    def _crashed(self, error: ShelfError) -> ShelfError:
+        advice = "The companion's log says more."
+        if self.command.name != BUILT_IN:
+            advice = "If it goes on, update Hypatia, or set “binaries” to “built-in” in the settings."
+        if (loop := self._crashes.crashed(error, advice)) is not None:
+            self._tell("crashes", loop)
+        return error
 
     async def _started(self) -> Child:
         """The running server, or a new one after the handshake."""
@@ -223,12 +310,15 @@ class ShelfClient:
                 return self._child
             await self._end_child()
         if self._unavailable is not None:
-            error, stamp = self._unavailable
-            if stamp == self._stamp():
+            error, identity = self._unavailable
+            if identity == self.command.identity():
                 raise error
             self._unavailable = None
+            self._tell("command line", None)
+        self._crashes.check()
+        await self._reap()
         try:
-            child = self._child = await Child.spawn(self.command, self._supervisor)
+            child = self._child = await Child.spawn(self.command, self._supervisor, self._leftovers)
         except OSError as error:
             raise ShelfError(
                 "cannot start",
@@ -237,14 +327,13 @@ class ShelfClient:
             ) from error
         try:
             self._check_open()  # nobody else saw this server yet
+            await child.record()
             await self._handshake(child)
         except TimeoutError as error:
             child.kill()
             await child.end(0)
-            said = child.stderr_since()
-            raise ShelfError(
-                "cannot start", f"It was not ready within {self._start_timeout:g} s. {said}".rstrip()
-            ) from error
+            said = f"It was not ready within {self._start_timeout:g} s. {child.stderr_since()}".rstrip()
+            raise self._crashed(ShelfError("cannot start", said)) from error
         except ConnectionLost as error:
             raise await self._fallen("cannot start", child) from error
         except RpcError as error:
@@ -262,14 +351,23 @@ class ShelfClient:
             "clientInfo": {"name": "hypatia-companion", "version": "1"},
         }
         async with asyncio.timeout(self._start_timeout):
-            server = _field(await child.rpc.call("initialize", hello), "serverInfo")
+            server = answers.field(await child.rpc.call("initialize", hello), "serverInfo")
         await child.rpc.notify("notifications/initialized")
-        async with asyncio.timeout(self._start_timeout):
-            tools = _schemas(await child.rpc.call("tools/list", {}))
-        if missing := REQUIRED - tools.keys():
-            raise self._give_up(f"it lacks {', '.join(sorted(missing))}")
-        self.features = _features(tools)
-        log.info("shelf server %s %s is ready", _field(server, "name"), _field(server, "version"))
+        identity = self.command.identity()
+        if self._probed is None or self._probed[0] != identity:
+            async with asyncio.timeout(self._start_timeout):
+                tools = capabilities.schemas(await child.rpc.call("tools/list", {}))
+            if missing := capabilities.REQUIRED - tools.keys():
+                raise self._give_up(f"it lacks {', '.join(sorted(missing))}")
+            self._probed = identity, capabilities.from_schemas(tools)
+        self.features = self._probed[1]
+        log.info("shelf server %s %s is ready", answers.field(server, "name"), answers.field(server, "version"))
+
+    async def _reap(self) -> None:
+        """End what an earlier run of ours left behind, once."""
+        if not self._reaped:
+            self._reaped = True
+            await asyncio.to_thread(self._leftovers.reap)
 
     def _check_open(self) -> None:
         if self._closed:
@@ -277,21 +375,25 @@ class ShelfClient:
 
     def _give_up(self, reason: str) -> McpUnavailable:
         error = McpUnavailable(self.command.argv[0], reason)
-        self._unavailable = (error, self._stamp())
+        self._unavailable = (error, self.command.identity())
+        if self._transport == "auto" and self.command.name != BUILT_IN:
+            self._tell(
+                "command line",
+                Environment(
+                    "Hypatia is used through its command line",
+                    f"{error.message[:-1]}; every call takes longer this way.",
+                    "Update Hypatia, or set “binaries” to “built-in” in the settings.",
+                ),
+            )
         return error
-
-    def _stamp(self) -> object:
-        """Identity of the program file: an update is tried again."""
-        try:
-            stat = Path(self.command.argv[0]).stat()
-        except OSError:
-            return None
-        return stat.st_mtime_ns, stat.st_size, stat.st_ino
 
     async def _end_child(self) -> None:
         if self._child is not None:
             await self._child.end(self._grace)
             self._child = None
+        if self._heavy:
+            self._heavy = False
+            self._tell("memory", None)
 
 
 async def _nothing() -> None:
@@ -300,55 +402,3 @@ async def _nothing() -> None:
 
 def _closed() -> ShelfError:
     return ShelfError("closed", "The companion is ending it.", "")
-
-
-def _field(value: Any, key: str) -> Any:
-    return value.get(key) if isinstance(value, dict) else None
-
-
-def _text(result: Any) -> str:
-    blocks = _field(result, "content")
-    return "\n".join(
-        str(block.get("text", "")) for block in blocks or () if isinstance(block, dict) and block.get("type") == "text"
-    )
-
-
-def _structured(result: Any, text: str) -> dict[str, Any]:
-    value = _field(result, "structuredContent")
-    if value is None:
-        try:
-            value = json.loads(text)
-        except ValueError:
-            value = None
-    if not isinstance(value, dict):
-        raise ToolError("the server's answer is no JSON object")
-    return value
-
-
-def _storage(message: str, shelf: str) -> CompanionError | None:
-    """What SQLite says about the disk or the file, which is not the request's fault."""
-    if not _SQLITE.match(message):
-        return None
-    for sign, said, action in _STORAGE:
-        if sign in message:
-            return ShelfError("storage", said, action)
-    return next((ShelfNotConnected(shelf, said) for sign, said in _UNUSABLE if sign in message), None)
-
-
-def _schemas(listing: Any) -> dict[str, frozenset[str]]:
-    """Argument names by tool."""
-    schemas: dict[str, frozenset[str]] = {}
-    for tool in _field(listing, "tools") or ():
-        properties = _field(_field(tool, "inputSchema"), "properties")
-        schemas[str(_field(tool, "name"))] = frozenset(properties or ())
-    return schemas
-
-
-def _features(tools: dict[str, frozenset[str]]) -> frozenset[str]:
-    """What this server can do beyond the required, told by its schemas (contracts/hypatia.md 1.2)."""
-    found = set()
-    if "embed" in tools["knowledge_create"] and "embed" in tools["statement_create"]:
-        found.add("no_embed")
-    if "exclude_tags" in tools["similar"]:
-        found.add("similar_filters")
-    return frozenset(found)

@@ -3,12 +3,13 @@
 import datetime
 import re
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Awaitable, Callable, Collection, Sequence
 from typing import Any, Protocol
 
-from engine.policy.text import slug, white_trim
+from engine.policy.text import slug
 from engine.shelf import body as bodies
 from engine.shelf.errors import ToolError
+from engine.shelf.lists import scopes
 from engine.shelf.names import message_name, session_name, work_unit_name
 
 _ALREADY_THERE = re.compile(
@@ -96,7 +97,7 @@ class Writer:
         arguments: dict[str, Any] = {"head": head, "relation": relation, "tail": tail, "scopes": scopes([project])}
         if not embed:
             arguments["embed"] = False
-        new = await self._added("statement_create", arguments)
+        new = await self._added("statement_create", arguments, lambda: self._related(head, relation, tail))
         (self.written if new else self.duplicate)["edges"] += 1
         return new
 
@@ -134,18 +135,28 @@ class Writer:
         }
         if not embed:
             arguments["embed"] = False
-        new = await self._added("knowledge_create", arguments)
+        new = await self._added("knowledge_create", arguments, lambda: self.exists(name))
         (self.written if new else self.duplicate)[kind] += 1
         return new
 
-    async def _added(self, tool: str, arguments: dict[str, Any]) -> bool:
-        """Create; that it is already there, in whatever words, is success."""
+    async def _added(self, tool: str, arguments: dict[str, Any], there: Callable[[], Awaitable[bool]]) -> bool:
+        """Create; that it is already there, in whatever words, is success. Believes an answer or a look, no silence."""
         try:
-            return bool((await self._call(tool, arguments)).get("created", True))
+            created = (await self._call(tool, arguments)).get("created")
         except ToolError as error:
             if _ALREADY_THERE.search(error.message):
                 return False
             raise
+        if not isinstance(created, bool):
+            created = await there()
+            if not created:
+                raise ToolError(f"the server does not say that {tool} was done, and it was not")
+        return created
+
+    async def _related(self, head: str, relation: str, tail: str) -> bool:
+        triple = [part if not part.startswith("$") else f"${part}" for part in (head, relation, tail)]
+        query = {"$statement": [["$triple", *triple]], "limit": 1}
+        return bool((await self._call("query", {"jse": query}))["rows"])
 
     async def _delete(self, tool: str, arguments: dict[str, Any]) -> None:
         try:
@@ -156,13 +167,6 @@ class Writer:
 
     async def _call(self, tool: str, arguments: dict[str, Any]) -> dict[str, Any]:
         return await self._client.call(tool, arguments | {"shelf": self.shelf})
-
-
-def scopes(values: Sequence[str]) -> list[str]:
-    """Scopes as the command line of Hypatia would store them: split at commas, blanks dropped (hypatia.md 4.3)."""
-    joined = ",".join(values)
-    parts = [part for part in map(white_trim, joined.split(",")) if part]
-    return [*parts, ""] if joined.endswith(",") else parts
 
 
 def _triple(head: str, relation: str, tail: str) -> dict[str, Any]:

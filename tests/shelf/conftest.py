@@ -3,6 +3,7 @@
 import asyncio
 import json
 import os
+import shutil
 import sys
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
@@ -15,6 +16,12 @@ from engine.shelf.process import ServerCommand, ShelfClient
 from engine.supervisor import Supervisor
 
 SCRIPT = Path(__file__).parent / "children" / "scripted.py"
+HYPATIA = Path(__file__).parent / "children" / "hypatia.py"
+ROOT = Path(__file__).parents[2]
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line("markers", "real_hypatia: needs a `hypatia` program on PATH; runs in a home of its own")
 
 
 def alive(pid: int) -> bool:
@@ -54,8 +61,8 @@ class Scripted:
         return [(params["name"], params["arguments"]) for params in asked if params["name"] not in but]
 
     @asynccontextmanager
-    async def client(self, *options: str, **limits: float) -> AsyncIterator[ShelfClient]:
-        client = ShelfClient(self.command(*options), self.supervisor, **limits)
+    async def client(self, *options: str, **how: Any) -> AsyncIterator[ShelfClient]:
+        client = ShelfClient(self.command(*options), self.supervisor, **({"transport": "mcp"} | how))
         try:
             yield client
         finally:
@@ -73,3 +80,57 @@ class Scripted:
 @pytest.fixture
 def scripted(tmp_path: Path) -> Scripted:
     return Scripted(tmp_path / "log.jsonl")
+
+
+class Hypatia:
+    """A Hypatia in a home of its own: a real program, or the built-in server dressed up as one."""
+
+    def __init__(self, folder: Path, program: str | None = None) -> None:
+        self.home = folder / "home"
+        self.home.mkdir()
+        self.log = folder / "hypatia.log"
+        self.told: list[tuple[str, bool]] = []
+        self.supervisor = Supervisor()
+        if program is None:
+            program = str(folder / "hypatia")
+            Path(program).write_text(f'#!/bin/sh\nexec "{sys.executable}" -S "{HYPATIA}" "$@"\n')
+            Path(program).chmod(0o755)
+        self.program = program
+
+    def command(self, lacks: str = "") -> ServerCommand:
+        """How to start its MCP server; `lacks` names what a scripted one cannot do."""
+        own = {"HOME": str(self.home), "USERPROFILE": str(self.home), "PYTHONPATH": str(ROOT)}
+        own |= {"HYPATIA_LACKS": lacks, "HYPATIA_LOG": str(self.log)}
+        return ServerCommand((self.program, "mcp"), "hypatia", os.environ | own)
+
+    def runs(self) -> list[list[str]]:
+        """What a scripted one was asked, except for help."""
+        runs = [json.loads(line) for line in self.log.read_text("utf-8").splitlines()] if self.log.exists() else []
+        return [run for run in runs if "--help" not in run]
+
+    @asynccontextmanager
+    async def client(self, lacks: str = "", **how: Any) -> AsyncIterator[ShelfClient]:
+        tell = lambda key, problem: self.told.append((key, problem is not None))  # noqa: E731
+        client = ShelfClient(self.command(lacks), self.supervisor, tell=tell, **how)
+        try:
+            yield client
+        finally:
+            await client.close()
+        await asyncio.sleep(0)
+        assert self.supervisor.names() == []
+
+
+@pytest.fixture(params=["scripted", pytest.param("real", marks=pytest.mark.real_hypatia)])
+def hypatia(request: pytest.FixtureRequest, tmp_path: Path) -> Hypatia:
+    if request.param == "scripted":
+        return Hypatia(tmp_path)
+    program = shutil.which("hypatia")
+    if program is None:
+        pytest.skip("no hypatia program on PATH")
+    return Hypatia(tmp_path, program)
+
+
+@pytest.fixture
+def dressed(tmp_path: Path) -> Hypatia:
+    """Only the scripted one: it can be told what to lack."""
+    return Hypatia(tmp_path)

@@ -78,7 +78,7 @@ async def test_x_01_an_old_binary_is_named_once_and_not_started_again_until_it_c
     start = " ".join(f"'{part}'" for part in scripted.command().argv)
     program.write_text(f"#!/bin/sh\nexec {start} usage\n")
     program.chmod(0o755)
-    client = ShelfClient(ServerCommand((str(program), "mcp"), "hypatia"), scripted.supervisor)
+    client = ShelfClient(ServerCommand((str(program), "mcp"), "hypatia"), scripted.supervisor, transport="mcp")
     for _ in range(3):
         with pytest.raises(McpUnavailable, match="no “mcp” command") as caught:
             await client.call("echo", ANY)

@@ -31,21 +31,21 @@ registry.write_text(json.dumps(shelves))
 
 
 @pytest.fixture
-def hypatia(scripted: Scripted, tmp_path: Path) -> ServerCommand:
+def program(scripted: Scripted, tmp_path: Path) -> ServerCommand:
     registry = scripted.log.with_suffix(".shelves")
     registry.write_text(json.dumps({"default": "/d"}))
     code = tmp_path / "cli.py"
     code.write_text(CLI.format(script=str(SCRIPT), log=str(scripted.log)))
-    program = tmp_path / "hypatia"
-    program.write_text(f'#!/bin/sh\nexec "{sys.executable}" "{code}" "{registry}" "$@"\n')
-    program.chmod(0o755)
-    return ServerCommand((str(program), "mcp"), "hypatia")
+    binary = tmp_path / "hypatia"
+    binary.write_text(f'#!/bin/sh\nexec "{sys.executable}" "{code}" "{registry}" "$@"\n')
+    binary.chmod(0o755)
+    return ServerCommand((str(binary), "mcp"), "hypatia")
 
 
 async def test_connect_and_disconnect_run_the_command_and_a_fresh_server_lists(
-    scripted: Scripted, hypatia: ServerCommand, tmp_path: Path
+    scripted: Scripted, program: ServerCommand, tmp_path: Path
 ) -> None:
-    client = ShelfClient(hypatia, scripted.supervisor)
+    client = ShelfClient(program, scripted.supervisor)
     assert await list_shelves(client) == [Shelf("default", "/d", True)]
     before = client.pid
     folder = tmp_path / "my notes"
@@ -59,9 +59,9 @@ async def test_connect_and_disconnect_run_the_command_and_a_fresh_server_lists(
 
 
 async def test_a_refusal_is_said_in_the_programs_words(
-    scripted: Scripted, hypatia: ServerCommand, tmp_path: Path
+    scripted: Scripted, program: ServerCommand, tmp_path: Path
 ) -> None:
-    client = ShelfClient(hypatia, scripted.supervisor)
+    client = ShelfClient(program, scripted.supervisor)
     with pytest.raises(UserFixable) as caught:
         await connect(client, tmp_path, "default")
     assert caught.value.message == "Shelf 'default' is already connected."

@@ -6,8 +6,9 @@ from contextlib import asynccontextmanager
 
 import pytest
 
+from engine.shelf.lists import scopes
 from engine.shelf.process import ShelfError, ToolError
-from engine.shelf.writer import Writer, scopes
+from engine.shelf.writer import Writer
 from tests.shelf.conftest import Scripted
 
 DAY = datetime.date(2026, 3, 9)

@@ -1,0 +1,55 @@
+"""What a server can do, told by its tool schemas or its help texts, never by its version (contracts/hypatia.md 1)."""
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+REQUIRED = frozenset({"knowledge_get", "knowledge_create", "statement_create", "search", "similar", "query"})
+
+
+class Sign(NamedTuple):
+    """How a feature shows: tools and the argument each must list; commands and the option each help must name."""
+
+    tools: Mapping[str, str]
+    commands: Mapping[str, str]
+
+
+CAPABILITIES = {
+    "no_embed": Sign(
+        {"knowledge_create": "embed", "statement_create": "embed"},
+        {"knowledge-create": "--no-embed", "statement-create": "--no-embed"},
+    ),
+    "similar_filters": Sign({"similar": "exclude_tags"}, {"similar": "--exclude-tags"}),
+    "embedding_debt": Sign({"backfill": "", "shelf_status": ""}, {"backfill": "--status"}),
+}
+COMMANDS = frozenset(command for sign in CAPABILITIES.values() for command in sign.commands)
+
+
+def schemas(listing: Any) -> dict[str, frozenset[str]]:
+    """Argument names by tool, from a `tools/list` answer of any shape."""
+    found: dict[str, frozenset[str]] = {}
+    for tool in _field(listing, "tools") or ():
+        properties = _field(_field(tool, "inputSchema"), "properties")
+        found[str(_field(tool, "name"))] = frozenset(properties or ())
+    return found
+
+
+def from_schemas(tools: Mapping[str, frozenset[str]]) -> frozenset[str]:
+    """Names of the features these tools show."""
+    return frozenset(
+        name
+        for name, sign in CAPABILITIES.items()
+        if all(tool in tools and (not argument or argument in tools[tool]) for tool, argument in sign.tools.items())
+    )
+
+
+def from_help(texts: Mapping[str, str | None]) -> frozenset[str]:
+    """Names of the features these help texts show; a command without a text does not exist or would not say."""
+    return frozenset(
+        name
+        for name, sign in CAPABILITIES.items()
+        if all((text := texts.get(command)) is not None and flag in text for command, flag in sign.commands.items())
+    )
+
+
+def _field(value: Any, key: str) -> Any:
+    return value.get(key) if isinstance(value, dict) else None
