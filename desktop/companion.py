@@ -4,6 +4,7 @@ import asyncio
 import logging
 import time
 from collections.abc import Awaitable, Callable
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -39,7 +40,8 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-LISTS_PAUSE = 0.5  # seconds between two refreshes of the lists
+RECENT = 12  # conversations in the menu
+LISTS_PAUSE = 1.0  # seconds between two refreshes of the lists
 STOP_LIMIT = 1.0
 FAILED_TASKS = "failed-tasks"  # the engine's notice about tasks that wait in Review
 
@@ -84,6 +86,9 @@ class Companion:
         self._show_status()
         self._lists_changed.set()
         engine.has_window = True
+        for problem in engine.status().problems:  # found while the engine opened, before anybody listened
+            notice = Notice(problem.key, problem.title, problem.message, problem.action)
+            self._act("notice", partial(self._notice, notice))
         if not engine.status().answered:
             self.open_status()
 
@@ -100,7 +105,7 @@ class Companion:
     def open_status(self) -> None:
         """The window behind the icon; before the first answer it holds the question."""
         if not self.engine.status().answered:
-            self._act("first question", self._load_question)
+            self._act("first question", self._load_question, self.status_window.question.tell)
         _raise(self.status_window)
 
     def open_review(self) -> None:
@@ -136,7 +141,10 @@ class Companion:
 
     def _make_status_window(self) -> StatusWindow:
         window = StatusWindow(self.menu)
-        window.question.answered.connect(lambda start, shelf: self._act("answer", lambda: self._answer(start, shelf)))
+        tell = window.question.tell
+        window.question.answered.connect(
+            lambda start, shelf: self._act("answer", lambda: self._answer(start, shelf), tell)
+        )
         return window
 
     def _make_settings(self) -> SettingsWindow:
@@ -300,7 +308,7 @@ class Companion:
         self.menu.show_shelves(shelves)
         if self.settings_window is not None:
             self.settings_window.shelves.show_shelves(shelves)
-        self.menu.show_sessions(await self.engine.sessions())
+        self.menu.show_sessions(await self.engine.sessions(RECENT))
         if self.review_window is not None:
             self.review_window.show_tasks(await self.engine.failed_tasks())
 

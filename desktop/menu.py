@@ -39,6 +39,7 @@ class CompanionMenu(QMenu):
         self.status_line = self._entry(self, self.status_chosen)
         self.addSeparator()
         self.shelf_menu, self.summarise_menu, self.pause_menu = QMenu(self), QMenu(self), QMenu(self)
+        self.summarise_menu.setToolTipsVisible(True)
         for menu in (self.shelf_menu, self.summarise_menu, self.pause_menu):
             self.addMenu(menu)
         self.resume = self._entry(self, self.resume_chosen)

@@ -15,6 +15,7 @@ from PySide6.QtWidgets import (
 )
 
 from desktop.i18n import number, tr, trn
+from desktop.widgets.fields import error_label
 from desktop.widgets.text import GRID, heading, muted, paragraph, spaced
 from desktop.words import found_line, size
 from engine.views import Found, ShelfRow
@@ -47,6 +48,7 @@ class FirstStart(QWidget):
         self.later = QPushButton(tr("Not now"))
         self.start.clicked.connect(self._answer)
         self.later.clicked.connect(self.postponed)
+        self.error = error_label()
         self._build()
 
     def _build(self) -> None:
@@ -83,6 +85,7 @@ class FirstStart(QWidget):
             )
         )
         page.addWidget(muted(tr("Nothing is recorded before you answer.")))
+        page.addWidget(self.error)
         page.addStretch()
         page.addLayout(buttons)
         for label in (self._recent, self._everything):
@@ -117,6 +120,12 @@ class FirstStart(QWidget):
                 if row.active:
                     self.shelf.setCurrentIndex(self.shelf.count() - 1)
         self.start.setEnabled(self.shelf.count() > 0)
+        self.tell("")
+
+    def tell(self, sentence: str) -> None:
+        """Why the answer could not be taken, or nothing."""
+        self.error.setText(sentence)
+        self.error.setVisible(bool(sentence))
 
     def choice(self) -> str:
         """`now`, `all` or `<N>d`."""

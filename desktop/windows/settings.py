@@ -7,8 +7,10 @@ from PySide6.QtGui import QKeySequence
 from PySide6.QtWidgets import (
     QFrame,
     QHBoxLayout,
+    QLabel,
     QLineEdit,
     QListWidget,
+    QPushButton,
     QScrollArea,
     QStackedWidget,
     QVBoxLayout,
@@ -151,10 +153,7 @@ class SettingsWindow(QWidget):
         for index, group in enumerate(GROUPS):
             shown = 0
             for part in self._parts[group]:
-                if isinstance(part, Field | Toggle):
-                    hit = part.matches(words)
-                else:
-                    hit = not words.strip() or words.casefold() in self.groups.item(index).text().casefold()
+                hit = part.matches(words) if isinstance(part, Field | Toggle) else _says(part, words)
                 part.setVisible(hit)
                 shown += hit
             self.groups.item(index).setHidden(not shown)
@@ -164,3 +163,11 @@ class SettingsWindow(QWidget):
         if first >= 0 and (current is None or current.isHidden()):
             self.groups.setCurrentRow(first)
         self.tell("" if first >= 0 else tr("No setting matches."))
+
+
+def _says(part: QWidget, words: str) -> bool:
+    """Whether a search finds a part by what its labels and buttons say."""
+    texts = [label.text() for label in part.findChildren(QLabel)]
+    texts += [button.text() for button in part.findChildren(QPushButton)]
+    said = " ".join(texts).replace("&", "").casefold()
+    return all(word in said for word in words.casefold().split())

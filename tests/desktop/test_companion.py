@@ -73,6 +73,23 @@ async def test_from_the_last_days_is_asked_for_by_the_number(tmp_path, until) ->
         assert question.day_count.text() == "1 day"
 
 
+async def test_what_keeps_the_question_from_being_answered_is_said_in_it(tmp_path, until) -> None:
+    async with living(tmp_path) as one:
+        question = one.companion.status_window.question
+        await until(lambda: question.start.isEnabled())
+        question.answered.emit("now", "a-shelf-that-is-none")
+        await until(lambda: question.error.isVisible())
+        assert "a-shelf-that-is-none" in question.error.text()
+        assert question.start.isEnabled()
+        assert not one.engine.status().answered
+
+
+async def test_a_problem_found_while_opening_is_told(tmp_path, until) -> None:
+    async with living(tmp_path, more="unknown = 1\n[collector]\nmaxUserChars = -5\n", answer="now") as one:
+        await until(lambda: "maxUserChars" in one.companion.status_window.line.text())
+        assert one.engine.status().state is State.DEGRADED
+
+
 async def test_pause_and_resume_from_the_menu(tmp_path, until) -> None:
     async with living(tmp_path, answer="now") as one:
         menu = one.companion.menu

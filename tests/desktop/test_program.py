@@ -1,6 +1,7 @@
 """The real program on a real screen and bus, met as a panel meets it: over D-Bus."""
 
 import asyncio
+import sys
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -253,11 +254,37 @@ async def test_a_damaged_ledger_is_a_sentence_and_no_start(tmp_path: Path, until
     home.ledger_file.write_bytes(b"this is no database" * 1000)
     async with session(tmp_path) as desk:
         program = await desk.program()
-        await asyncio.sleep(1.5)
-        assert program.process.returncode is None
+
+        async def said() -> bool:
+            return bool(await desk.titles())
+
+        await eventually(said)
         program.process.terminate()
         assert await program.process.wait() == 1
         assert home.ledger_file.read_bytes().startswith(b"this is no database")
+
+
+async def test_when_qt_is_told_to_quit_everything_still_stops_in_order(tmp_path: Path) -> None:
+    """A session end quits Qt itself: the loop runs a second time, for the stop."""
+    home = await answered(tmp_path)
+    code = (
+        "import threading\n"
+        "from PySide6.QtCore import QCoreApplication\n"
+        "from desktop.app import run\n"
+        "from engine.paths import Home\n"
+        "threading.Timer(3, lambda: QCoreApplication.instance().quit()).start()\n"
+        "raise SystemExit(run(Home.find()))\n"
+    )
+    async with session(tmp_path) as desk:
+        program = await desk.start(sys.executable, "-c", code)
+
+        async def up() -> bool:
+            return (home.data / "control.json").exists()
+
+        await eventually(up)
+        async with asyncio.timeout(10):
+            assert await program.process.wait() == 0
+        assert not (home.data / "control.json").exists()
 
 
 async def test_it_starts_without_any_bus(tmp_path: Path) -> None:

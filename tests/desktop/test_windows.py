@@ -290,11 +290,17 @@ def test_the_search_box_finds_fields_by_words(window: SettingsWindow) -> None:
     assert not window.fields["queue.concurrency"].isVisibleTo(window)
     assert window.groups.currentItem().text() == "Advanced"
     assert window.groups.item(0).isHidden()
+    window.search.setText("save key")
+    assert window.groups.currentItem().text() == "Models"
+    assert window.models.isVisibleTo(window) and not window.shelves.isVisibleTo(window)
+    window.search.setText("connect folder")
+    assert window.groups.currentItem().text() == "Shelves"
     window.search.setText("no such words anywhere")
     assert window.note.text() == "No setting matches."
     window.search.clear()
     assert not window.groups.item(0).isHidden()
-    assert window.fields["queue.concurrency"].isVisibleTo(window._pages.currentWidget())
+    window.open_group("Advanced")
+    assert window.fields["queue.concurrency"].isVisibleTo(window)
 
 
 def test_models_are_ordered_and_their_effort_is_as_declared(window: SettingsWindow, settings: Settings) -> None:
