@@ -1,0 +1,243 @@
+"""The command line by itself: help, wrong usage, stable JSON, the first answer, shelves and settings."""
+
+import sqlite3
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from engine.cli import USAGE, main
+from tests.scenarios.program import Program, Shelf, until
+from tests.tools.dsh_logs import START_MS, LogWriter
+
+COMMANDS = [
+    (), ("run",), ("status",), ("tasks",), ("tasks", "list"), ("tasks", "retry"), ("tasks", "discard"), ("summarize",),
+    ("shelves",), ("shelves", "list"), ("shelves", "use"), ("shelves", "connect"), ("shelves", "disconnect"),
+    ("settings",), ("settings", "list"), ("settings", "get"), ("settings", "set"), ("shelf-server",),
+]  # fmt: skip
+REPORT = {
+    "sessions": {"seen", "read", "skipped", "damaged", "partly", "unsupported"},
+    "messages": {"logged", "already"},
+    "entries": {"msg", "session", "sum", "wu"},
+    "edges": None,
+    "tasks": {"done", "failed", "pending", "deferred"},
+    "model": {"calls", "input_tokens", "output_tokens"},
+    "shelf": {"name", "server"},
+    "seconds": None,
+}
+STATUS = {
+    "state", "answered", "shelf", "server", "logged_today", "tokens_today", "pending", "deferred", "failed", "sessions",
+    "paused_until", "problems", "files", "models", "running",
+}  # fmt: skip
+SESSION = {"session_id", "title", "project", "last_time", "messages", "unsummarised_tokens", "status", "reason"}
+
+
+def say(program: Program, session_id: str = "session-1", text: str = "hello", start: int = START_MS) -> LogWriter:
+    """One finished turn of a conversation."""
+    log = LogWriter(program.sessions, session_id, start=start, seed=session_id)
+    log.user(f"{text}?")
+    log.assistant(f"{text}!")
+    log.end_turn()
+    return log
+
+
+def now_ms() -> int:
+    return int(time.time() * 1000)
+
+
+@pytest.fixture
+def program(tmp_path: Path) -> Program:
+    return Program(tmp_path)
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
+def test_help(command: tuple[str, ...], capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as end:
+        main([*command, "--help"])
+    assert end.value.code == 0
+    assert capsys.readouterr().out.startswith("usage: hypatia-companion")
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        (), ("dance",), ("run", "--from"), ("run", "extra"), ("tasks",), ("tasks", "burn"), ("shelves",),
+        ("shelves", "use"), ("shelves", "connect"), ("settings", "set", "enabled"), ("summarize", "a", "b"),
+    ],
+    ids=" ".join,
+)  # fmt: skip
+def test_wrong_words(arguments: tuple[str, ...], capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as end:
+        main(arguments)
+    assert end.value.code == USAGE
+    said = capsys.readouterr()
+    assert said.out == "" and said.err.startswith("usage: hypatia-companion")
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("run", "--from", "yesterday"), ("run", "--from", "0d"), ("run",), ("run", "--once"), ("tasks", "retry"),
+        ("settings", "get", "nonsense"), ("settings", "set", "nonsense", "1"),
+        ("settings", "set", "queue.concurrency", "many"), ("settings", "set", "consolidation.models", "gpt"),
+    ],
+    ids=" ".join,
+)  # fmt: skip
+def test_wrong_usage_is_said_and_nothing_is_recorded(arguments: tuple[str, ...], program: Program) -> None:
+    say(program)
+    with program.start(*arguments) as child:
+        output, errors = child.communicate(timeout=30)
+    assert child.returncode == USAGE, (output, errors)
+    # A title, what is wrong and what to do, on one line.
+    assert output == "" and errors.count("\n") == 1 and errors.count(".") >= 2, errors
+    assert not (program.home / "shelves" / "default").exists()
+    if (program.home / "ledger.sqlite").exists():
+        assert program.ledger("SELECT * FROM shelf_choice") == program.ledger("SELECT * FROM log_file") == []
+
+
+def _keys(value: dict[str, Any]) -> dict[str, Any]:
+    return {key: set(one) if isinstance(one, dict) else None for key, one in value.items()}
+
+
+def test_json_of_every_command_is_stable(program: Program, tmp_path: Path) -> None:
+    say(program)
+    (program.sessions / "--x--" / "session-bad").mkdir(parents=True)
+    (program.sessions / "--x--" / "session-bad" / "session.jsonl").write_bytes(b"")
+    assert _keys(program.once()) == REPORT
+    status = program.json("status")
+    assert set(status) == STATUS
+    assert set(status["models"]) == {"calls", "input_tokens", "output_tokens", "reasoning_tokens"}
+    assert [set(file) for file in status["files"]] == [{"path", "session", "status", "reason"}]
+    assert {frozenset(row) for row in program.json("summarize")} == {frozenset(SESSION)}
+    assert set(program.json("summarize", "session-1")) == {"session_id", "queued", "reason", "from_seq", "to_seq"}
+    assert program.json("tasks", "list") == []
+    assert program.json("tasks", "retry", "--all") == {"done": [], "missing": []}
+    shelf = {"name", "path", "active", "connected"}
+    assert [set(row) for row in program.json("shelves", "list")] == [shelf]
+    assert set(program.json("shelves", "connect", str(tmp_path / "second"))) == shelf
+    assert program.json("shelves", "use", "second") == {"shelf": "second"}
+    assert program.json("shelves", "use", "default") == {"shelf": "default"}
+    assert program.json("shelves", "disconnect", "second") == {"shelf": "second"}
+    rows = program.json("settings", "list")
+    assert {frozenset(row) for row in rows} == {
+        frozenset({"key", "value", "default", "kind", "bounds", "group", "help"})
+    }
+    assert program.json("settings", "get", "shelf") == {"key": "shelf", "value": "default"}
+    assert program.json("settings", "set", "queue.concurrency", "2") == {"key": "queue.concurrency", "value": 2}
+
+
+def test_texts_for_people(program: Program) -> None:
+    say(program)
+    report = program.run("run", "--once", "--from", "all")
+    assert report.startswith("2 messages recorded on shelf default (built-in), 0 were there already.\n")
+    assert program.run("status").splitlines()[0] == "Not running, resting."
+    assert program.run("tasks", "list") == "Nothing waits.\n"
+    assert "session-1  demo" in program.run("summarize")
+    assert program.run("summarize", "session-1") == "Queued.\n"
+    assert program.run("summarize", "session-1").startswith("Everything recorded")
+    assert program.run("summarize", "session-9", code=1) == "There is no conversation with this id.\n"
+    assert program.run("shelves", "list").startswith("* default  ")
+    assert program.run("settings", "get", "binaries") == '["hypatia"]\n'
+    assert "queue.concurrency = 1\n" in program.run("settings", "list")
+
+
+def test_a_fresh_home_says_that_nothing_is_recorded_yet(program: Program) -> None:
+    say(program)
+    status = program.json("status")
+    assert (status["answered"], status["state"], status["sessions"]) == (False, "attention", 0)
+    assert "Nothing is recorded before the first question is answered." in program.run("status")
+    assert program.json("summarize") == []
+    assert program.json("summarize", "session-1", code=1)["reason"] == "unavailable"
+
+
+def test_from_only_adds(program: Program) -> None:
+    old = now_ms() - 20 * 86_400_000
+    say(program, "session-old", "long ago", start=old)
+    say(program, "session-new", "recently", start=now_ms() - 3_600_000)
+
+    def logged(start: str) -> int:
+        return int(program.json("run", "--once", "--from", start)["messages"]["logged"])
+
+    assert logged("now") == 0
+    assert logged("7d") == 2
+    assert sorted(program.texts()) == ["recently!", "recently?"]
+    assert logged("1d") == 0
+    assert logged("all") == 2
+    before = program.shelf().picture()
+    assert [logged("now"), logged("7d")] == [0, 0]
+    say(program, "session-late", "later", start=old)
+    # What was allowed once stays allowed, also without saying it again.
+    assert program.json("run", "--once")["messages"]["logged"] == 2
+    assert before[0].items() <= program.shelf().picture()[0].items()
+
+
+def test_shelves(program: Program, tmp_path: Path) -> None:
+    first = say(program, text="first")
+    program.once()
+    folder = tmp_path / "a folder 书"
+    assert program.json("shelves", "connect", str(folder), "--name", "work")["name"] == "work"
+    assert program.run("shelves", "use", "nowhere", code=1) == ""
+    assert program.run("shelves", "disconnect", "default", code=1) == ""
+    program.run("shelves", "use", "work")
+    assert [row["name"] for row in program.json("shelves", "list") if row["active"]] == ["work"]
+    assert program.run("shelves", "disconnect", "work", code=1) == ""
+    # A new shelf records from now on; the conversation goes on there.
+    first.time = now_ms() + 1000
+    first.user("second?")
+    first.assistant("second!")
+    first.end_turn()
+    assert program.json("run", "--once")["messages"]["logged"] == 2
+    program.run("shelves", "use", "default")
+    # The first shelf goes on where it stopped.
+    assert program.json("run", "--once")["messages"]["logged"] == 2
+    assert sorted(program.texts()) == ["first!", "first?", "second!", "second?"]
+    program.run("shelves", "disconnect", "work")
+    assert (folder / "hypatia.sqlite").is_file()
+    assert program.run("shelves", "use", "work", code=1) == ""
+
+
+def test_what_was_recorded_on_a_connected_folder(program: Program, tmp_path: Path) -> None:
+    folder = tmp_path / "mine"
+    program.run("shelves", "connect", str(folder))
+    program.run("shelves", "use", "mine")
+    say(program, text="there")
+    program.once()
+    assert sorted(m.text for m in Shelf(folder / "hypatia.sqlite").messages()) == ["there!", "there?"]
+    assert program.texts() == []
+
+
+def test_a_pause_from_the_tray_does_not_stop_a_run(program: Program) -> None:
+    say(program)
+    program.once()
+    with sqlite3.connect(program.home / "ledger.sqlite") as db:
+        db.execute("INSERT INTO state (key, value) VALUES ('paused_until', '0.0')")
+    db.close()
+    say(program, "session-2")
+    assert program.json("status")["state"] == "paused"
+    # A command that works on the queue does not wait for the end of the pause.
+    assert program.json("summarize", "session-1")["queued"] is True
+    assert program.json("run", "--once")["messages"]["logged"] == 2
+    assert program.json("status")["state"] == "resting"
+
+
+def test_settings(program: Program) -> None:
+    program.run("settings", "set", "consolidation.models", '[{"provider": "ollama", "model": "qwen3"}]')
+    assert program.json("settings", "get", "consolidation.models")["value"] == [
+        {"provider": "ollama", "model": "qwen3"}
+    ]
+    program.run("settings", "set", "enabled", "off")
+    assert "enabled = false" in (program.home / "settings.toml").read_text()
+    assert program.json("settings", "get", "enabled")["value"] is False
+    say(program)
+    assert program.once()["messages"]["logged"] == 0
+    program.run("settings", "set", "enabled", "on")
+    assert program.once()["messages"]["logged"] == 2
+
+
+def test_two_commands_at_once_both_succeed(program: Program) -> None:
+    program.run("status")
+    children = [program.start("status", "--json") for _ in range(4)]
+    results = [(child.communicate(timeout=60), child.returncode) for child in children]
+    assert [code for _, code in results] == [0] * 4, results
+    until(lambda: not (program.home / "control.json").exists())
