@@ -11,6 +11,7 @@ import pytest
 from engine.collector.collector import Rules
 from engine.errors import Environment
 from engine.pipeline.queue import Queue
+from engine.shelf.shelves import connect
 from tests.pipeline.rig import ManualClock
 from tests.tools.dsh_logs import START_MS, LogWriter
 from tests.tools.memory import Memory, memory
@@ -472,3 +473,47 @@ async def test_an_unreadable_listing_entry_is_named_until_it_is_gone(tmp_path: P
         shutil.rmtree(empty.parent)
         await m.sweep()
         assert await m.context.logs.files() == []
+
+
+async def test_each_shelf_has_its_own_watermarks(tmp_path: Path) -> None:
+    async with memory(tmp_path) as m:
+        await connect(m.client, tmp_path / "second", "second")
+        log = m.log()
+        log.user("one")
+        log.title("A title")
+        log.end_turn()
+        await m.settle()
+        choice = log.time + 1
+        log.time += 10
+        log.user("two")
+        log.end_turn()
+    async with memory(tmp_path, shelf="second", cutoff=choice) as m:
+        await m.settle()
+        assert list(await m.entries()) == ["msg-session-1-1"]
+        log.title("A title for the second")
+        log.user("three")
+        log.end_turn()
+        await changed(m, log)
+        await m.queue.drained()
+        entries = await m.entries()
+        assert sorted(entries) == ["msg-session-1-1", "msg-session-1-2", "session-session-1"]
+        assert entries["session-session-1"] == "A title for the second"
+    async with memory(tmp_path) as m:
+        assert sorted(await m.entries("msg-")) == ["msg-session-1-0"]
+        await m.settle()
+        assert sorted(await m.entries("msg-")) == [f"msg-session-1-{n}" for n in range(3)]
+        assert (await m.entries("session-"))["session-session-1"] == "A title"
+
+
+async def test_what_was_said_while_another_queue_worked_is_found_by_the_next_sweep(tmp_path: Path) -> None:
+    """A closed queue takes nothing and says nothing, so what was given to it does not count as given to the next."""
+    async with memory(tmp_path, paused=True) as m:
+        log = m.log()
+        log.user("one")
+        log.end_turn()
+        closed = Queue(m.ledger, "default", m.supervisor, m.context.bus, config=lambda: m.config)
+        await closed.dispose()
+        await m.collector.sweep("default", 0, closed, everything=True)
+        assert await m.queue.tasks() == []
+        await m.sweep()
+        assert await ranges(m) == [(0, log.seq)]

@@ -325,7 +325,7 @@ async def test_a_mark_in_a_newer_file_takes_back_what_an_older_one_said(tmp_path
         await m.settle()
         new = Talk(m.log(version=4))
         assert new.log.path.parent == old.log.path.parent
-        new.log.pending = _lines(old.log.path)
+        new.log.pending = log_lines(old.log.path)
         new.log.seq, new.log.turn, new.log.time = old.log.seq, 3, old.log.time
         new.mark(old.starts[1], old.ends[2])
         new.log.frame()
@@ -337,7 +337,7 @@ async def test_a_mark_in_a_fork_takes_nothing_from_its_parent(tmp_path: Path) ->
     async with memory(tmp_path) as m:
         parent = three_turns(m.log("session-parent"))
         fork = Talk(m.log("session-fork", isSeeded=True, parentSession="session-parent"))
-        fork.log.pending = _lines(parent.log.path)
+        fork.log.pending = log_lines(parent.log.path)
         fork.log.seq, fork.log.turn, fork.log.time = parent.log.seq, 3, parent.log.time
         fork.mark(parent.starts[0], parent.ends[0])
         fork.log.event("session/end-seed", {"inherited": True})
@@ -351,7 +351,7 @@ async def test_a_mark_in_a_fork_takes_nothing_from_its_parent(tmp_path: Path) ->
         ]
 
 
-def _lines(path: Path) -> list[bytes]:
+def log_lines(path: Path) -> list[bytes]:
     """The event lines of a compressed log."""
     with path.open("rb") as file, zstandard.ZstdDecompressor().stream_reader(file, read_across_frames=True) as reader:
         return reader.read().splitlines(keepends=True)[1:]

@@ -6,6 +6,7 @@ from pathlib import Path
 from engine.collector.triggers import Thresholds
 from engine.pipeline.on_demand import summarise
 from tests.collector.test_messages import person, prune, result, say, tool
+from tests.collector.test_withdrawn import log_lines
 from tests.pipeline.talk import EVERY_TURN, models, transcript, turn
 from tests.tools.dsh_logs import LogWriter
 from tests.tools.memory import memory
@@ -183,3 +184,26 @@ async def test_nothing_from_before_the_choice_reaches_a_model(tmp_path: Path) ->
             assert await m.edges("summary") == {(name, "summary", f"msg-session-1-{n}") for n in range(8, 12)}
         assert "OLD" not in server.requests[0].raw.decode()
         assert transcript(server).count("\n") == 3
+
+
+async def test_a_newer_file_is_summarised_from_its_first_own_word(tmp_path: Path) -> None:
+    with models() as (server, route):
+        async with memory(tmp_path, routes=[route], thresholds=Thresholds(turns=2, tokens=1)) as m:
+            old = m.log(version=3)
+            for number in range(2):
+                turn(old, f"old question {number}", f"old answer {number}")
+            await m.settle()
+            assert len(server.requests) == 1
+            new = m.log(version=4)
+            new.pending = log_lines(old.path)
+            new.seq, new.turn, new.time, new.random = old.seq, old.turn, old.time, old.random
+            new.event("session/end-seed", {})
+            turn(new, "new question", "new answer")
+            await m.settle()
+            assert len(server.requests) == 1
+            turn(new, "last question", "last answer")
+            await m.settle()
+            (name,) = [name for name in await m.entries("sum-") if name.endswith(f"-{new.seq}")]
+            assert await m.edges("summary") >= {(name, "summary", f"msg-session-1-{n}") for n in range(4, 8)}
+            assert len(await m.edges("summary")) == 8
+        assert transcript(server, 1) == "U: new question\nA: new answer\nU: last question\nA: last answer"
