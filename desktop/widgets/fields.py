@@ -62,7 +62,7 @@ class Field(QWidget):
                 combo.activated.connect(lambda _: self._offer())
             case _:
                 self.editor = line = QLineEdit()
-                if row.kind == "int":
+                if row.kind in ("int", "number"):
                     line.setAlignment(Qt.AlignmentFlag.AlignRight)
                     line.setMaximumWidth(16 * GRID)
                 line.editingFinished.connect(self._offer)
@@ -84,12 +84,9 @@ class Field(QWidget):
         if isinstance(self.editor, QComboBox):
             return self.editor.currentData()
         text = self.editor.text().strip()
-        if self.row.kind == "int":
-            digits = "".join(text.split())
-            return int(digits) if digits.isascii() and digits.lstrip("-").isdigit() else text
         if self.row.kind == "list[str]":
             return [part.strip() for part in text.split(SEPARATOR) if part.strip()]
-        return text
+        return self.row.parse(text)
 
     def show_value(self, value: Any) -> None:
         """Show what is in use."""

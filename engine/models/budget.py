@@ -7,7 +7,7 @@ import asyncio
 import contextlib
 import math
 import time
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any, Protocol
@@ -64,7 +64,7 @@ class BudgetOptions:
 
     limits: Limits = NO_LIMITS
     currency: str = "USD"
-    prices: tuple[Mapping[str, Any], ...] = ()
+    prices: tuple[str, ...] = ()
 
 
 def options(get: Callable[[str], Any]) -> BudgetOptions:

@@ -6,15 +6,13 @@ and is not guessed.
 
 import ipaddress
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
 from urllib.parse import urlsplit
 
 from engine.models.providers import provider
 from engine.models.routes import BUILTIN, Route
 
-CURRENCIES = ("USD", "CNY")
 CNY_PER_USD = 7.0
 """A rough rate, good enough to hold a limit that is set in the other currency."""
 
@@ -154,14 +152,15 @@ _TABLE: tuple[tuple[str, str, str, tuple[Row, ...]], ...] = (
 _DATED = r"(-20\d\d-?\d\d-?\d\d|-latest)?"
 
 
-def price(route: Route, own: Iterable[Mapping[str, Any]] = ()) -> Price | None:
+def price(route: Route, own: Iterable[str] = ()) -> Price | None:
     """What a route costs: as the person says, nothing on one's own machines, as the table says, else not known.
 
     A provider's table price counts at that provider's address only: a gateway has prices of its own.
     """
-    for row in own:
-        if str(row.get("model", "")).strip().casefold() == str(route).casefold():
-            return _own(row)
+    for line in own:
+        found = _OWN.fullmatch(line.strip())
+        if found and found[1].casefold() == str(route).casefold():
+            return _own(*found.groups())
     if route.provider == BUILTIN.provider:
         return FREE
     known = provider(route.provider)
@@ -186,9 +185,11 @@ def is_own_machine(host: str) -> bool:
         return host == "localhost" or host.endswith((".localhost", ".local", ".lan"))
 
 
-def _own(row: Mapping[str, Any]) -> Price:
-    amount, out = float(row["input"]), float(row["output"])
-    if not amount and not out:
+_OWN = re.compile(r"(\S+/\S.*?) +([0-9.]+) +([0-9.]+|-) +([0-9.]+) +(USD|CNY)")
+
+
+def _own(_model: str, question: str, cached: str, answer: str, currency: str) -> Price:
+    if not float(question) and not float(answer):
         return Price(0.0, 0.0, currency=FREE_CURRENCY, source="as you said")
-    kept = row.get("cachedInput")
-    return Price(amount, out, None if kept is None else float(kept), row.get("currency", "USD"), "as you said")
+    kept = None if cached == "-" else float(cached)
+    return Price(float(question), float(answer), kept, currency, "as you said")

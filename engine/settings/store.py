@@ -118,16 +118,10 @@ class Settings:
         row = self._rows.get(key)
         if row is None:
             raise UserFixable("Setting not saved", f"There is no setting {key}.", "Look at the list of settings.")
-        word = text.strip()
-        value: Any = text if row.kind == "str" else word
-        if row.kind == "bool":
-            value = _WORDS.get(word.lower(), word)
-        elif row.kind == "int":
-            with contextlib.suppress(ValueError):
-                value = int(word)
-        elif row.kind in ("routes", "list[str]"):
+        value = row.parse(text)
+        if row.kind in ("routes", "list[str]"):
             with contextlib.suppress(json.JSONDecodeError):
-                value = json.loads(word)
+                value = json.loads(value)
         if problem := row.problem(value):
             hint = " Write it as JSON." if row.kind in ("routes", "list[str]") else ""
             raise UserFixable("Setting not saved", f"{key} {problem}.", f"It must be {row.bounds()}.{hint}")
@@ -203,9 +197,6 @@ class Settings:
             if name:
                 Path(name).unlink(missing_ok=True)
             raise unsaved("Setting not saved", target, error) from error
-
-
-_WORDS = {"true": True, "yes": True, "on": True, "1": True, "false": False, "no": False, "off": False, "0": False}
 
 
 def _read(path: Path) -> Values:

@@ -1,19 +1,21 @@
 """Every setting there is, as data: the window, the command line, the README and validation are made from it."""
 
+import math
 import re
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, TypeGuard
 
 from engine.policy.redact import redact
 
-type Kind = Literal["bool", "int", "str", "enum", "routes", "list[str]"]
-type Group = Literal["General", "Agents", "Models", "Shelves", "Recording", "Advanced"]
+type Kind = Literal["bool", "int", "number", "str", "enum", "routes", "list[str]"]
+type Group = Literal["General", "Agents", "Models", "Budget", "Shelves", "Recording", "Advanced"]
 
-GROUPS: tuple[Group, ...] = ("General", "Agents", "Models", "Shelves", "Recording", "Advanced")
+GROUPS: tuple[Group, ...] = ("General", "Agents", "Models", "Budget", "Shelves", "Recording", "Advanced")
 GROUPS_ZH = {
     "General": "常规",
     "Agents": "智能体",
     "Models": "模型",
+    "Budget": "预算",
     "Shelves": "书架",
     "Recording": "记录",
     "Advanced": "高级",
@@ -22,7 +24,11 @@ GROUPS_ZH = {
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """One row. `live`: read at the next use; otherwise recording starts anew with it (engine.md 13)."""
+    """One row. `live`: read at the next use; otherwise recording starts anew with it (engine.md 13).
+
+    `low` and `high` bound a number, `low` the length of a list; `pattern` is that of a text, or of each text of a list,
+    of which `example` shows one.
+    """
 
     key: str
     kind: Kind
@@ -36,6 +42,7 @@ class Setting:
     high: int | None = None
     choices: tuple[str, ...] = ()
     pattern: str = ""
+    example: str = ""
     live: bool = True
     renamed_from: str = ""
 
@@ -50,14 +57,40 @@ class Setting:
         right = {
             "bool": isinstance(value, bool),
             "int": isinstance(value, int) and not isinstance(value, bool) and self._within(value),
+            "number": _is_number(value) and self._within(value),
             "str": isinstance(value, str) and re.fullmatch(self.pattern or r"[^\x00-\x1f]*", value) is not None,
             "enum": isinstance(value, str) and value in self.choices,
-            "list[str]": isinstance(value, list) and bool(value) and all(_filled(item) for item in value),
+            "list[str]": isinstance(value, list)
+            and len(value) >= (self.low or 0)
+            and all(_filled(item) and re.fullmatch(self.pattern or ".+", item.strip()) for item in value),
         }[self.kind]
         return "" if right else f"must be {self.bounds()}, not {shown(value)}"
 
-    def _within(self, value: int) -> bool:
+    def parse(self, text: str) -> Any:
+        """The value that a text means, or the text where it means none; not for lists."""
+        word = text.strip()
+        match self.kind:
+            case "bool":
+                return _WORDS.get(word.lower(), word)
+            case "int":
+                return int(digits) if re.fullmatch(r"-?[0-9]+", digits := re.sub(r"[\s_]", "", word)) else word
+            case "number":
+                plain = re.fullmatch(r"-?[0-9]+(\.[0-9]+)?", digits := re.sub(r"[\s_]", "", word))
+                return (float(digits) if "." in digits else int(digits)) if plain else word
+            case "str":
+                return text
+            case _:
+                return word
+
+    def _within(self, value: float) -> bool:
         return (self.low is None or value >= self.low) and (self.high is None or value <= self.high)
+
+
+_WORDS = {"true": True, "yes": True, "on": True, "1": True, "false": False, "no": False, "off": False, "0": False}
+
+
+def _is_number(value: object) -> TypeGuard[float]:
+    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
 
 
 def _bounds_en(row: Setting) -> str:
@@ -68,6 +101,8 @@ def _bounds_en(row: Setting) -> str:
             return f"a whole number of at least {row.low}"
         case "int":
             return f"a whole number from {row.low} to {row.high}"
+        case "number":
+            return f"a number of at least {row.low}"
         case "str":
             return "a name without spaces" if row.pattern else "text on one line"
         case "enum":
@@ -75,7 +110,8 @@ def _bounds_en(row: Setting) -> str:
         case "routes":
             return "a list of models, each with provider and model, best first"
         case "list[str]":
-            return "a list of at least one text, none of them blank"
+            least = "a list of at least one text" if row.low else "a list of texts"
+            return f"{least} such as {row.example}" if row.example else f"{least}, none of them blank"
 
 
 def _bounds_zh(row: Setting) -> str:
@@ -86,6 +122,8 @@ def _bounds_zh(row: Setting) -> str:
             return f"不小于 {row.low} 的整数"
         case "int":
             return f"{row.low} 到 {row.high} 之间的整数"
+        case "number":
+            return f"不小于 {row.low} 的数"
         case "str":
             return "不含空格的名称" if row.pattern else "单行文本"
         case "enum":
@@ -93,11 +131,14 @@ def _bounds_zh(row: Setting) -> str:
         case "routes":
             return "模型列表，每项含 provider 和 model，优先者在前"
         case "list[str]":
-            return "至少含一项的文本列表，不含空白项"
+            least = "至少含一项的文本列表" if row.low else "文本列表"
+            return f"{least}，例如 {row.example}" if row.example else f"{least}，不含空白项"
 
 
-ROUTE_FIELDS = ("provider", "model", "reasoningEffort", "baseUrl")
+ROUTE_TEXTS = ("provider", "model", "reasoningEffort", "baseUrl", "api", "proxy")
+ROUTE_LIMITS = ("maxTokensPerHour", "maxTokensPerDay", "maxCallsPerHour", "maxMoneyPerHour", "maxMoneyPerDay")
 _URL = re.compile(r"https?://[^\s/?#@]+(/[^\s?#]*)?", re.IGNORECASE)
+_PROXY = re.compile(r"none|(https?|socks5h?)://[^\s/?#@]+/?", re.IGNORECASE)
 
 
 def routes_problem(value: object) -> str:
@@ -114,9 +155,9 @@ def route_problem(route: object) -> str:
     """Why one route is refused (engine.md 8.1); empty when it is right."""
     if not isinstance(route, dict):
         return "it must have a provider and a model"
-    if unknown := [str(key) for key in route if key not in ROUTE_FIELDS]:
+    if unknown := [str(key) for key in route if key not in (*ROUTE_TEXTS, *ROUTE_LIMITS)]:
         return f"{unknown[0]} is not known here"
-    for field in ROUTE_FIELDS:
+    for field in ROUTE_TEXTS:
         if field in route and not _filled(route[field]):
             return f"{field} must not be blank"
         if field in ("provider", "model") and field not in route:
@@ -125,6 +166,14 @@ def route_problem(route: object) -> str:
             return f"{field} holds what looks like a key; a key is entered in the Settings window or set as a variable"
     if "baseUrl" in route and not _URL.fullmatch(route["baseUrl"].strip()):
         return "baseUrl must be an http or https address without a name, password or question mark in it"
+    if "api" in route and route["api"].strip() not in ("openai", "anthropic"):
+        return "api must be openai or anthropic"
+    if "proxy" in route and not _PROXY.fullmatch(route["proxy"].strip()):
+        return "proxy must be none, or an http, https or socks5 address without a name or password in it"
+    for field in ROUTE_LIMITS:
+        whole = "Money" not in field
+        if field in route and not (_is_number(value := route[field]) and value >= 0 and (value % 1 == 0 or not whole)):
+            return f"{field} must be a {'whole ' if whole else ''}number of at least 0"
     return ""
 
 
@@ -174,8 +223,10 @@ SETTINGS: tuple[Setting, ...] = (
         "consolidation.models", "routes", [], "Models",
         "Models, best first", "模型（优先者在前）",
         "Each failed attempt goes on to the next one. Conversation text, with secrets hidden, is sent to them."
-        " Empty: built-in (no model), which sends nothing.",
-        "每次失败后尝试下一个。会话文本（已隐藏机密）会发送给它们。留空则使用内置提取（无需模型），不发送任何内容。",
+        " Empty: built-in (no model), which sends nothing. In the file an entry may also have baseUrl, api (openai or"
+        " anthropic), proxy, and limits of its own such as maxMoneyPerDay.",
+        "每次失败后尝试下一个。会话文本（已隐藏机密）会发送给它们。留空则使用内置提取（无需模型），不发送任何内容。"
+        "在文件中，每项还可设置 baseUrl、api（openai 或 anthropic）、proxy 以及自己的限额，例如 maxMoneyPerDay。",
     ),
     Setting(
         "consolidation.checkEveryTurns", "int", 5, "Models",
@@ -216,6 +267,58 @@ SETTINGS: tuple[Setting, ...] = (
         low=1000, high=3_600_000,
     ),
     Setting(
+        "budget.maxTokensPerDay", "int", 0, "Budget",
+        "Tokens per day, at most", "每天的 token 上限",
+        "No call is made that could pass this; summaries wait until the next day. 0: no limit."
+        " Models on your own machines are free and under no limit here.",
+        "不会发出可能超过此数的调用，摘要等到次日再生成。0 表示不限。你自己机器上的模型免费，不受此限制。",
+        low=0,
+    ),
+    Setting(
+        "budget.maxTokensPerHour", "int", 0, "Budget",
+        "Tokens per hour, at most", "每小时的 token 上限",
+        "As above, for each hour of the clock. 0: no limit.", "同上，按整点小时计。0 表示不限。",
+        low=0,
+    ),
+    Setting(
+        "budget.maxCallsPerHour", "int", 0, "Budget",
+        "Calls per hour, at most", "每小时的调用次数上限",
+        "How often models may be asked in each hour of the clock. 0: no limit.",
+        "每个整点小时内最多调用模型多少次。0 表示不限。",
+        low=0,
+    ),
+    Setting(
+        "budget.maxMoneyPerDay", "number", 0, "Budget",
+        "Money per day, at most", "每天的金额上限",
+        "By the prices known here; a model without a known price is not asked while there is such a limit."
+        " 0: no limit.",
+        "按此处已知的价格计算；设有此限制时，价格未知的模型不会被调用。0 表示不限。",
+        low=0,
+    ),
+    Setting(
+        "budget.maxMoneyPerHour", "number", 0, "Budget",
+        "Money per hour, at most", "每小时的金额上限",
+        "As above, for each hour of the clock. 0: no limit.", "同上，按整点小时计。0 表示不限。",
+        low=0,
+    ),
+    Setting(
+        "budget.currency", "enum", "USD", "Budget",
+        "Currency of these limits", "以上限额的货币",
+        "Prices in the other currency are converted roughly, at 7 CNY for 1 USD.",
+        "另一种货币的价格按 1 美元约 7 元人民币粗略换算。",
+        choices=("USD", "CNY"),
+    ),
+    Setting(
+        "models.prices", "list[str]", [], "Budget",
+        "Your own prices", "自定义价格",
+        "For each model: provider/model, then the price of a million tokens of input, of cached input (- where there is"
+        " none), and of output, and the currency. They count before the built-in list; 0 - 0 makes a model free.",
+        "每个模型依次填写：provider/model、每百万 token 的输入价、缓存输入价（没有则填 -）、输出价和货币。"
+        "优先于内置价目；0 - 0 表示免费。",
+        pattern=r"\S+/\S.*? +[0-9]+(\.[0-9]+)? +([0-9]+(\.[0-9]+)?|-) +[0-9]+(\.[0-9]+)? +(USD|CNY)",
+        example="openai/gpt-5 1.25 0.125 10 USD",
+    ),
+    Setting(
         "shelf", "str", "default", "Shelves",
         "Shelf", "书架",
         "The shelf that conversations are recorded on.", "会话记录到哪个书架。",
@@ -227,6 +330,7 @@ SETTINGS: tuple[Setting, ...] = (
         "Name or full path of the Hypatia program; the first is used. Where there is none, the built-in shelf is."
         " The value built-in always takes the built-in shelf.",
         "Hypatia 程序的名称或完整路径，使用第一项。找不到时使用内置书架。填 built-in 则始终使用内置书架。",
+        low=1,
     ),
     Setting(
         "collector.enabled", "bool", True, "Recording",

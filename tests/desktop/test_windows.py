@@ -256,7 +256,7 @@ def test_each_field_shows_saves_and_refuses(window: SettingsWindow, settings: Se
         editor.setCurrentIndex(editor.findData(other))
         editor.activated.emit(editor.currentIndex())
         assert settings.get(row.key) == other
-    elif row.kind == "int":
+    elif row.kind in ("int", "number"):
         assert isinstance(editor, QLineEdit)
         value = row.default + 1 if row.high is None or row.default < row.high else row.default - 1
         editor.setText(str(value))
@@ -269,9 +269,10 @@ def test_each_field_shows_saves_and_refuses(window: SettingsWindow, settings: Se
             assert field.error.isVisibleTo(field) and row.bounds() in field.error.text()
     else:
         assert isinstance(editor, QLineEdit)
-        editor.setText("one; two" if row.kind == "list[str]" else "/some/where")
+        parts = [row.example] * 2 if row.example else ["one", "two"]
+        editor.setText("; ".join(parts) if row.kind == "list[str]" else "/some/where")
         editor.editingFinished.emit()
-        assert settings.get(row.key) == (["one", "two"] if row.kind == "list[str]" else "/some/where")
+        assert settings.get(row.key) == (parts if row.kind == "list[str]" else "/some/where")
 
 
 def test_a_wrong_value_in_the_file_is_shown_at_its_field(qtbot, tmp_path: Path) -> None:

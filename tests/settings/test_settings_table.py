@@ -37,6 +37,13 @@ def test_every_key_of_the_engine_is_there_once_with_its_default() -> None:
         "consolidation.checkEveryTurns": 5,
         "consolidation.minNewTokens": 3000,
         "consolidation.maxWorkUnitsPerRun": 3,
+        "budget.maxTokensPerDay": 0,
+        "budget.maxTokensPerHour": 0,
+        "budget.maxCallsPerHour": 0,
+        "budget.maxMoneyPerDay": 0,
+        "budget.maxMoneyPerHour": 0,
+        "budget.currency": "USD",
+        "models.prices": [],
         "consolidation.cascade.enabled": True,
         "consolidation.cascade.batchSize": 16,
         "consolidation.cascade.maxBatchesPerRun": 4,
@@ -92,6 +99,22 @@ def test_set_10_min_new_tokens_of_zero_names_the_bound() -> None:
         ("binaries", []),
         ("binaries", ["hypatia", " "]),
         ("binaries", "hypatia"),
+        ("budget.maxMoneyPerDay", -0.5),
+        ("budget.maxMoneyPerDay", "1.5"),
+        ("budget.maxMoneyPerDay", float("nan")),
+        ("budget.maxMoneyPerDay", True),
+        ("budget.currency", "EUR"),
+        ("models.prices", ["openai/gpt-5 1.25 10 USD"]),
+        ("models.prices", ["gpt-5 1.25 0.125 10 USD"]),
+        ("models.prices", ["openai/gpt-5 1.25 0.125 10 EUR"]),
+        ("models.prices", ["openai/gpt-5 1..5 - 10 USD"]),
+        ("models.prices", "openai/gpt-5 1.25 0.125 10 USD"),
+        ("consolidation.models", [{"provider": "x", "model": "y", "api": "gemini"}]),
+        ("consolidation.models", [{"provider": "x", "model": "y", "proxy": "ftp://host"}]),
+        ("consolidation.models", [{"provider": "x", "model": "y", "proxy": "http://me:pw@host:1"}]),
+        ("consolidation.models", [{"provider": "x", "model": "y", "maxTokensPerDay": 1.5}]),
+        ("consolidation.models", [{"provider": "x", "model": "y", "maxMoneyPerDay": -1}]),
+        ("consolidation.models", [{"provider": "x", "model": "y", "maxCallsPerHour": "9"}]),
         ("consolidation.models", {"provider": "x", "model": "y"}),
         ("consolidation.models", ["deepseek"]),
         ("consolidation.models", [{"provider": "deepseek"}]),
@@ -115,8 +138,42 @@ def test_mod_08_a_blank_effort_is_refused_on_save(effort: object) -> None:
 
 def test_a_whole_route_is_accepted() -> None:
     row = next(row for row in SETTINGS if row.key == "consolidation.models")
-    route = {"provider": "mine", "model": "m", "reasoningEffort": "low", "baseUrl": "http://127.0.0.1:8080/v1"}
+    route = {
+        "provider": "mine",
+        "model": "m",
+        "reasoningEffort": "low",
+        "baseUrl": "http://127.0.0.1:8080/v1",
+        "api": "anthropic",
+        "proxy": "socks5://127.0.0.1:1080",
+        "maxTokensPerHour": 20_000,
+        "maxMoneyPerDay": 0.5,
+    }
     assert row.problem([route, {"provider": "builtin", "model": "extractive"}]) == ""
+
+
+def test_own_prices_are_lines_with_or_without_a_price_of_cached_input() -> None:
+    row = next(row for row in SETTINGS if row.key == "models.prices")
+    assert row.problem([row.example, "ollama/qwen3:8b 0 - 0 CNY", "lmstudio/my model 1 - 2.5 USD"]) == ""
+    assert row.example in row.problem(["no"]) and row.example in row.bounds(chinese=True)
+
+
+@pytest.mark.parametrize(
+    ("key", "text", "value"),
+    [
+        ("budget.maxMoneyPerDay", " 1.50 ", 1.5),
+        ("budget.maxMoneyPerDay", "2", 2),
+        ("budget.maxMoneyPerDay", "1,5", "1,5"),
+        ("budget.maxMoneyPerDay", "inf", "inf"),
+        ("budget.maxTokensPerDay", "2 000 000", 2_000_000),
+        ("budget.maxTokensPerDay", "٣", "٣"),
+        ("collector.toolLedger", "Yes", True),
+        ("ui.language", " en ", "en"),
+        ("sources.dshHome", " a ", " a "),
+    ],
+)
+def test_what_a_text_means(key: str, text: str, value: object) -> None:
+    found = next(row for row in SETTINGS if row.key == key).parse(text)
+    assert found == value and type(found) is type(value)
 
 
 def test_the_readme_table_has_one_line_per_setting() -> None:
