@@ -40,7 +40,7 @@ BY_STATE = {status.state: status for status in (RESTING, WORKING, ATTENTION, DEG
 
 SHELVES = [
     ShelfRow("default", "/home/alex/.local/share/hypatia-companion/shelves/default", active=True, connected=True),
-    ShelfRow("work", "/home/alex/work/memory", active=False, connected=True),
+    ShelfRow("work", "/home/alex/notes/memory", active=False, connected=True),
     ShelfRow("old-laptop", "/media/backup/memory", active=False, connected=False),
 ]
 SESSIONS = [

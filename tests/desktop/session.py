@@ -7,6 +7,7 @@ import json
 import os
 import signal
 import sys
+import tempfile
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
@@ -22,7 +23,7 @@ MAP_STATE, VIEWABLE = 92, 2  # XWindowAttributes.map_state on 64-bit systems, Is
 # A session bus that starts no services of the machine, a key store say.
 BUS = """<busconfig>
   <type>session</type>
-  <listen>unix:tmpdir=/tmp</listen>
+  <listen>unix:tmpdir={folder}</listen>
   <policy context="default">
     <allow send_destination="*" eavesdrop="true"/>
     <allow eavesdrop="true"/>
@@ -129,7 +130,7 @@ async def session(home: Path, services: bool = False) -> AsyncIterator[Session]:
     for name in ("WAYLAND_DISPLAY", "XDG_CURRENT_DESKTOP", "LANGUAGE"):
         env.pop(name, None)
     configuration = home / "bus.conf"
-    configuration.write_text(BUS)
+    configuration.write_text(BUS.format(folder=tempfile.gettempdir()))
     bus = await asyncio.create_subprocess_exec(
         "dbus-daemon",
         "--session" if services else f"--config-file={configuration}",
