@@ -111,6 +111,7 @@ async def session(home: Path, services: bool = False) -> AsyncIterator[Session]:
         "1280x800x24",
         "-nolisten",
         "tcp",
+        "-noreset",  # else the screen starts anew whenever its last client goes
         pass_fds=(write,),
         stderr=asyncio.subprocess.DEVNULL,
     )
