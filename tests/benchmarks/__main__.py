@@ -24,11 +24,12 @@ BENCHMARKS: dict[str, Callable[[Path], list[Figure]]] = {
 }
 
 
-def table(figures: list[Figure]) -> str:
-    """The figures as a Markdown table."""
-    lines = ["| what | figure | goal |", "| --- | ---: | --- |"]
-    lines += [f"| {figure.name} | {figure.value:.4g} {figure.unit} | {figure.goal} |" for figure in figures]
-    return "\n".join(lines)
+HEAD = "| what | figure | goal |\n| --- | ---: | --- |"
+
+
+def row(figure: Figure) -> str:
+    """A figure as a line of a Markdown table."""
+    return f"| {figure.name} | {figure.value:.4g} {figure.unit} | {figure.goal} |"
 
 
 def main() -> None:
@@ -39,13 +40,16 @@ def main() -> None:
     if unknown := set(arguments.names) - BENCHMARKS.keys():
         parser.error(f"unknown: {', '.join(sorted(unknown))}")
     figures: list[Figure] = []
+    print(HEAD, flush=True)
     for name in arguments.names or BENCHMARKS:
         with tempfile.TemporaryDirectory(prefix="companion-") as scratch:
             try:
-                figures += BENCHMARKS[name](Path(scratch))
+                measured = BENCHMARKS[name](Path(scratch))
             except FileNotFoundError as missing:  # no virtual screen or message bus here: measure the rest
                 print(f"{name}: {missing}", file=sys.stderr)
-    print(table(figures))
+                continue
+        figures += measured
+        print(*map(row, measured), sep="\n", flush=True)
     if arguments.json:
         stored = {
             "date": datetime.date.today().isoformat(),

@@ -28,11 +28,12 @@ def program(scratch: Path, settings: str = "") -> Program:
 
 
 def _wait_for(db: sqlite3.Connection, name: str) -> float:
-    """When an entry appeared, looked for every 2 ms."""
+    """When an entry appeared, looked for every 2 ms; a new shelf has no tables for a moment."""
     give_up = time.monotonic() + LIMIT
     while time.monotonic() < give_up:
-        if db.execute("SELECT 1 FROM knowledge WHERE name = ?", (name,)).fetchone():
-            return time.monotonic()
+        with contextlib.suppress(sqlite3.OperationalError):
+            if db.execute("SELECT 1 FROM knowledge WHERE name = ?", (name,)).fetchone():
+                return time.monotonic()
         time.sleep(0.002)
     raise TimeoutError(f"{name} is not on the shelf after {LIMIT:.0f} s")
 
