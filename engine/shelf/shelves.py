@@ -1,31 +1,53 @@
-"""Which shelves the server has, and connecting or disconnecting a folder (contracts/hypatia.md 8)."""
+"""Which shelves the server has, and what can be done with one (contracts/hypatia.md 3.4, 3.17, 8)."""
 
-import asyncio
-import os
-import subprocess
+from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from engine.errors import UserFixable
+from engine.errors import CompanionError, Environment, UserFixable
 from engine.jsonrpc import RpcError
 from engine.policy.redact import one_line
-from engine.shelf.errors import ShelfError
-from engine.shelf.process import ShelfClient
+from engine.shelf.command import BUILT_IN
+from engine.shelf.errors import ToolError
+from engine.shelf.process import DEFAULT_SHELF, ShelfClient
+from engine.shelf.program import Output, run
 
 _CLI_TIMEOUT = 30.0
+_STEP = 64
 
 
 class Shelf(NamedTuple):
-    """A shelf of the server's registry."""
+    """A shelf of the server's registry; one that is not connected is known but cannot be opened now."""
 
     name: str
     path: str
     connected: bool
 
 
+class ShelfStatus(NamedTuple):
+    """The state of one shelf; `pending` entries have no vector yet. Texts are the server's own, empty if all is well.
+
+    `semantic_off` says why meaning cannot be searched, `attention` why no vectors can be written, `paused` why not now.
+    """
+
+    name: str
+    pending: int
+    passed_over: int
+    semantic_off: str
+    attention: str
+    paused: str
+
+
+class Embedded(NamedTuple):
+    """One step of embedding: how many vectors it made, and how many entries still wait."""
+
+    installed: int
+    pending: int
+
+
 async def list_shelves(client: ShelfClient) -> list[Shelf]:
     """Every registered shelf, by name. A Hypatia is started afresh: it reads its registry only once."""
-    if client.command.name == "hypatia":
+    if client.command.name != BUILT_IN:
         await client.restart()
     return [
         Shelf(row["name"], row["path"], bool(row["connected"]))
@@ -44,14 +66,86 @@ async def connect(client: ShelfClient, path: Path, name: str = "") -> Shelf:
     return Shelf(name, str(path), False)
 
 
+async def create(client: ShelfClient, path: Path, name: str = "") -> Shelf:
+    """Make a new, empty shelf in a folder that is absent or empty; raises UserFixable when refused."""
+    path = path.expanduser().absolute()
+    try:
+        taken = path.exists() and (not path.is_dir() or next(path.iterdir(), None) is not None)
+    except OSError as error:
+        raise Environment("The shelf was not made", f"{path}: {error.strerror}.", "Choose another folder.") from error
+    if taken:
+        raise UserFixable(
+            "This folder is in use", f"{path} is not empty.", "Choose an empty folder, or connect this one instead."
+        )
+    return await connect(client, path, name)
+
+
+async def rename(client: ShelfClient, old: str, new: str) -> Shelf:
+    """Give a shelf another label; its folder and its entries stay. Raises UserFixable when refused."""
+    shelves = {shelf.name: shelf for shelf in await list_shelves(client)}
+    if old not in shelves:
+        raise _refused(f"there is no shelf “{old}”")
+    if not new.strip() or new in shelves:
+        raise _refused(f"the name “{new}” is taken" if new.strip() else "a shelf needs a name")
+    if old == DEFAULT_SHELF:
+        raise _refused(f"“{old}” would be made again at the next start")
+    path = Path(shelves[old].path)
+    if not shelves[old].connected:
+        raise _refused(f"“{old}” cannot be opened now")
+    await disconnect(client, old)
+    try:
+        return await connect(client, path, new)
+    except CompanionError:
+        await connect(client, path, old)
+        raise
+
+
 async def disconnect(client: ShelfClient, name: str) -> None:
     """Take a shelf out of the registry; its files stay. Raises UserFixable when refused."""
     await _change(client, "disconnect", {"name": name}, ["--", name])
 
 
+async def status(client: ShelfClient, shelf: str) -> ShelfStatus:
+    """What one shelf says of itself; raises ToolError where the server cannot say."""
+    said = await client.call("shelf_status", {"shelf": shelf})
+    debt = said.get("debt") or {}
+    paused = debt.get("paused") or {}
+    return ShelfStatus(
+        name=shelf,
+        pending=_pending(debt),
+        passed_over=int(debt.get("passed_over") or 0),
+        semantic_off=one_line(said.get("semantic_search_off") or ""),
+        attention=one_line(said.get("attention") or ""),
+        paused=one_line(str(paused.get("reason") or "")),
+    )
+
+
+async def embed_now(client: ShelfClient, shelf: str) -> AsyncIterator[Embedded]:
+    """Make the missing vectors step by step, until none is missing or a step makes none.
+
+    Other calls get their turn between the steps. Raises ToolError, with what to do in the server's words.
+    """
+    while True:
+        result = await client.call("backfill", {"limit": _STEP, "shelf": shelf})
+        step = Embedded(int(result.get("installed") or 0), _pending(result.get("embedding") or {}))
+        yield step
+        if result.get("error"):
+            raise ToolError(one_line(str(result["error"])))
+        if not step.installed or not step.pending:
+            return
+
+
+async def command_line(client: ShelfClient, verb: str, arguments: list[str], patience: float = _CLI_TIMEOUT) -> Output:
+    """Run `hypatia <verb>`: only Hypatia itself writes its registry, and not twice at once. Raises UserFixable."""
+    output = await run([*client.command.program, verb, *arguments], client.command.env, patience)
+    if output.code != 0:
+        raise _refused(output.stderr.removeprefix("Error: "))
+    return output
+
+
 async def _change(client: ShelfClient, verb: str, params: dict[str, Any], arguments: list[str]) -> None:
-    if client.command.name == "hypatia":
-        await client.offline(lambda: _command_line(client, verb, arguments))
+    if client.command.name != BUILT_IN:
+        await client.offline(lambda: command_line(client, verb, arguments))
         return
     try:
         await client.request(f"companion/{verb}", params)
@@ -59,33 +153,8 @@ async def _change(client: ShelfClient, verb: str, params: dict[str, Any], argume
         raise _refused(error.message) from error
 
 
-async def _command_line(client: ShelfClient, verb: str, arguments: list[str]) -> None:
-    """Run `hypatia <verb>`: only Hypatia itself writes its registry, and not twice at once."""
-    program = client.command.argv[0]
-    try:
-        process = await asyncio.create_subprocess_exec(
-            program,
-            verb,
-            *arguments,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.PIPE,
-            env=client.command.env,
-            creationflags=getattr(subprocess, "CREATE_NO_WINDOW", 0) if os.name == "nt" else 0,
-        )
-    except OSError as error:
-        raise ShelfError("cannot start", f"{program}: {error.strerror}.") from error
-    try:
-        async with asyncio.timeout(_CLI_TIMEOUT):
-            _, stderr = await process.communicate()
-    except TimeoutError as error:
-        raise ShelfError("timeout", f"“hypatia {verb}” did not end within {_CLI_TIMEOUT:g} s.") from error
-    finally:
-        if process.returncode is None:
-            process.kill()
-            await process.wait()
-    if process.returncode != 0:
-        raise _refused(stderr.decode("utf-8", "replace").removeprefix("Error: "))
+def _pending(debt: dict[str, Any]) -> int:
+    return sum(int(debt.get(key) or 0) for key in ("pending_knowledge", "pending_statement"))
 
 
 def _refused(reason: str) -> UserFixable:

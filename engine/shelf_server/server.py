@@ -1,11 +1,11 @@
-"""The MCP methods of the built-in shelf server, and two of our own (contracts/hypatia.md 2)."""
+"""The MCP methods of the built-in shelf server, and three of our own (contracts/hypatia.md 2)."""
 
 import json
 from pathlib import Path
 from typing import Any
 
 from engine.jsonrpc import INVALID_PARAMS, METHOD_NOT_FOUND, RpcError
-from engine.shelf_server import resources
+from engine.shelf_server import resources, transfer
 from engine.shelf_server.errors import ToolError
 from engine.shelf_server.registry import Registry
 from engine.shelf_server.tools import TOOLS
@@ -48,6 +48,8 @@ class Server:
             case "companion/disconnect":
                 name = _text(params, "name")
                 return self._change(name, lambda: self._registry.disconnect(name))
+            case "companion/import":
+                return transfer.take(self._registry, params)
         raise RpcError(METHOD_NOT_FOUND, f"method not found: {method}")
 
     def _initialize(self, wanted: object) -> dict[str, Any]:

@@ -82,6 +82,23 @@ def scripted(tmp_path: Path) -> Scripted:
     return Scripted(tmp_path / "log.jsonl")
 
 
+@asynccontextmanager
+async def built_in(home: Path, **how: Any) -> AsyncIterator[ShelfClient]:
+    """A client of the real built-in server; any number of kills is no loop to it."""
+    argv = (sys.executable, "-m", "engine.shelf_server", "--home", str(home))
+    supervisor = Supervisor()
+    command = ServerCommand(argv, "built-in", {**os.environ, "PYTHONPATH": str(ROOT)})
+    client = ShelfClient(command, supervisor, **({"crash_limit": 1000} | how))
+    try:
+        yield client
+    finally:
+        pid = client.pid
+        await client.close()
+        await asyncio.sleep(0)
+        assert supervisor.names() == []
+        assert pid is None or not alive(pid)
+
+
 class Hypatia:
     """A Hypatia in a home of its own: a real program, or the built-in server dressed up as one."""
 

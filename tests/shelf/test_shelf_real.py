@@ -8,9 +8,6 @@ import random
 import shutil
 import signal
 import sqlite3
-import sys
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
@@ -18,31 +15,13 @@ import pytest
 
 from engine.errors import UserFixable
 from engine.shelf.lists import scopes
-from engine.shelf.process import ServerCommand, ShelfClient, ShelfError, ShelfNotConnected
+from engine.shelf.process import ShelfClient, ShelfError, ShelfNotConnected
 from engine.shelf.shelves import Shelf, connect, disconnect, list_shelves
 from engine.shelf.writer import Writer
-from engine.supervisor import Supervisor
-from tests.shelf.conftest import alive
+from tests.shelf.conftest import alive, built_in
 
 DAY = datetime.date(2026, 3, 9)
 PROJECT = "harbour"
-
-
-@asynccontextmanager
-async def built_in(home: Path) -> AsyncIterator[ShelfClient]:
-    argv = (sys.executable, "-m", "engine.shelf_server", "--home", str(home))
-    root = str(Path(__file__).parents[2])
-    supervisor = Supervisor()
-    command = ServerCommand(argv, "built-in", {**os.environ, "PYTHONPATH": root})
-    client = ShelfClient(command, supervisor, crash_limit=1000)
-    try:
-        yield client
-    finally:
-        pid = client.pid
-        await client.close()
-        await asyncio.sleep(0)
-        assert supervisor.names() == []
-        assert pid is None or not alive(pid)
 
 
 async def statements(client: ShelfClient) -> set[tuple[str, str, str]]:

@@ -136,10 +136,12 @@ def run(verb, given, registry, server, call):
             registry.disconnect(given["name"])
             print(f"Shelf '{given['name']}' disconnected and unregistered.")
         case "import":
+            from engine.shelf.records import as_object, entry, statement
+
             snapshot = json.loads(Path(given["source"], "snapshot.json").read_text("utf-8"))
-            knowledge = [row["knowledge"] for row in snapshot["knowledge"]]
-            statements = [row["statement"] for row in snapshot["statements"]]
-            statements = [{**row, **row["key"]} for row in statements]
+            knowledge = [as_object(entry(row["knowledge"])) for row in snapshot["knowledge"]]
+            rows = [row["statement"] for row in snapshot["statements"]]
+            statements = [as_object(statement({**row, **row["key"]})) for row in rows]
             server.handle(
                 "companion/import", {"shelf": given["shelf"], "knowledge": knowledge, "statements": statements}
             )
