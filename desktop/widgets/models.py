@@ -37,7 +37,7 @@ class Provider(Protocol):
 type Efforts = Callable[[str, str], list[str]]
 """Thinking efforts that a model (provider, name) declares."""
 
-type RouteValue = dict[str, str]
+type RouteValue = dict[str, Any]
 
 
 class RouteRow(QFrame):
