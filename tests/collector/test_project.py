@@ -126,3 +126,16 @@ async def test_col_50_a_conversation_without_a_folder(tmp_path: Path, cwd: str |
         log.end_turn()
         await m.settle()
         assert (await m.tags("msg-session-1-0"))[1] == ["_no-cwd"]
+
+
+async def test_another_working_directory_later_on_changes_no_label(tmp_path: Path) -> None:
+    """dsh-formats.md 16.12: the header's folder names the project of the whole conversation."""
+    async with memory(tmp_path) as m:
+        log = m.log(cwd="/home/alex/code/demo")
+        log.user("one")
+        log.event("working-directory/change", {"cwd": "/home/alex/code/other"})
+        log.end_turn()
+        log.user("two")
+        log.end_turn()
+        await m.settle()
+        assert [(await m.tags(f"msg-session-1-{n}"))[1] for n in range(2)] == [["demo"], ["demo"]]
