@@ -5,19 +5,16 @@ import contextlib
 import logging
 import socket
 import sqlite3
-from collections.abc import AsyncIterator, Callable
-from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
 from pathlib import Path
 
 import pytest
 
-from engine.ledger.calls import CallLog, ModelCall
-from engine.ledger.database import Ledger
-from engine.models.client import ChatClient, ModelError, Reply
+from engine.models.client import ModelError, Reply
 from engine.models.effort import ADJUDICATION, CASCADE, CONSOLIDATION
 from engine.models.routes import Route
+from tests.tools.model_client import KEY, NOW, SYSTEM, USER, world
 from tests.tools.model_server import (
     Behaviour,
     Connection,
@@ -35,60 +32,6 @@ from tests.tools.model_server import (
     too_long,
     usage,
 )
-
-KEY = "sk-loopback-0123456789"
-SYSTEM = "Answer with JSON only and nothing around it."
-USER = "U: the deploy of the harbour service fails at step four since Tuesday"
-
-
-@dataclass
-class FixedKeys:
-    """A person's keys, here in a dict."""
-
-    keys: dict[str, str] = field(default_factory=lambda: {"deepseek": KEY})
-
-    async def get(self, provider_id: str) -> str:
-        return self.keys.get(provider_id, "")
-
-
-@dataclass
-class World:
-    client: ChatClient
-    ledger: Ledger
-    calls: CallLog
-    keys: FixedKeys
-    warnings: list[tuple[str, str]]
-
-    async def ask(
-        self,
-        server: ModelServer,
-        *,
-        timeout: float = 20.0,  # noqa: ASYNC109
-        purpose: str = CONSOLIDATION,
-        effort: str = "",
-        user: str = USER,
-        judge: Callable[[str], str] | None = None,
-        provider: str = "deepseek",
-    ) -> Reply:
-        route = Route(provider, "deepseek-v4-flash", effort, server.url)
-        return await self.client.chat(
-            route, purpose=purpose, system=SYSTEM, user=user, base_cap=2000, timeout=timeout, judge=judge
-        )
-
-    async def row(self) -> ModelCall:
-        return (await self.calls.recent(1))[0]
-
-
-@contextlib.asynccontextmanager
-async def world(folder: Path, *, idle: float = 300.0) -> AsyncIterator[World]:
-    ledger = await Ledger.open(folder / "ledger.sqlite")
-    keys, calls, warnings = FixedKeys(), CallLog(ledger), list[tuple[str, str]]()
-    client = ChatClient(keys, calls, lambda key, sentence: warnings.append((key, sentence)), idle=idle)
-    try:
-        yield World(client, ledger, calls, keys, warnings)
-    finally:
-        await client.aclose()
-        await ledger.close()
 
 
 async def test_an_answer_is_streamed_and_recorded(tmp_path: Path) -> None:
@@ -216,7 +159,7 @@ async def test_mod_20_too_many_requests_waits_as_told(
 
 @pytest.mark.parametrize(("ahead", "seconds"), [(timedelta(days=1), 300.0), (timedelta(days=-1), 0.0)])
 async def test_mod_20_a_date_in_retry_after(tmp_path: Path, ahead: timedelta, seconds: float) -> None:
-    date = format_datetime(datetime.now(UTC) + ahead, usegmt=True)
+    date = format_datetime(datetime.fromtimestamp(NOW, UTC) + ahead, usegmt=True)
     with ModelServer([status(503, {"retry-after": date})]) as server:
         async with world(tmp_path) as w:
             with pytest.raises(ModelError) as caught:

@@ -9,6 +9,7 @@ The n-th request gets the n-th behaviour, the last one again and again; a functi
 import asyncio
 import contextlib
 import json
+import ssl
 import threading
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -31,7 +32,7 @@ class Request:
 
     @property
     def system(self) -> str:
-        return str(self.body["messages"][0]["content"])
+        return str(self.body["system"] if "system" in self.body else self.body["messages"][0]["content"])
 
     @property
     def user(self) -> str:
@@ -106,6 +107,47 @@ def ok(
         await connection.chunk(b"")
 
     return behave
+
+
+def message(
+    text: str,
+    *,
+    stop: str = "end_turn",
+    thinking: str = "",
+    start: Mapping[str, int] | None = None,
+    end: Mapping[str, int] | None = None,
+    pieces: int = 2,
+) -> Behaviour:
+    """Streams one of Anthropic's messages; `start` and `end` are the usage of its first and last event."""
+
+    async def behave(connection: Connection) -> None:
+        async def event(kind: str, **more: Any) -> None:
+            await connection.chunk(f"event: {kind}\n".encode())
+            await connection.event({"type": kind, **more})
+
+        await connection.open_stream()
+        usage_at_start = dict(start or {"input_tokens": 11, "output_tokens": 1})
+        await event("message_start", message={"role": "assistant", "content": [], "usage": usage_at_start})
+        if thinking:
+            await event("content_block_start", index=0, content_block={"type": "thinking", "thinking": ""})
+            await event("content_block_delta", index=0, delta={"type": "thinking_delta", "thinking": thinking})
+            await event("content_block_delta", index=0, delta={"type": "signature_delta", "signature": "c2ln"})
+            await event("content_block_stop", index=0)
+        await event("content_block_start", index=1, content_block={"type": "text", "text": ""})
+        await event("ping")
+        for piece in _cut(text, pieces):
+            await event("content_block_delta", index=1, delta={"type": "text_delta", "text": piece})
+        await event("content_block_stop", index=1)
+        await event("message_delta", delta={"stop_reason": stop}, usage=dict(end or {"output_tokens": 7}))
+        await event("message_stop")
+        await connection.chunk(b"")
+
+    return behave
+
+
+def listing(*names: str) -> Behaviour:
+    """A list of models."""
+    return raw(json.dumps({"data": [{"id": name} for name in names]}).encode(), content_type="application/json")
 
 
 def too_long(text: str) -> Behaviour:
@@ -188,8 +230,9 @@ def _cut(text: str, pieces: int) -> list[str]:
 class ModelServer:
     """The server, in a thread with a loop of its own."""
 
-    def __init__(self, script: Script) -> None:
+    def __init__(self, script: Script, tls: ssl.SSLContext | None = None) -> None:
         self._script = script
+        self._tls = tls
         self._ready = threading.Event()
         self._loop: asyncio.AbstractEventLoop | None = None
         self._stop: asyncio.Event | None = None
@@ -200,7 +243,7 @@ class ModelServer:
 
     @property
     def url(self) -> str:
-        return f"http://127.0.0.1:{self.port}/v1"
+        return f"{'https' if self._tls else 'http'}://127.0.0.1:{self.port}/v1"
 
     def __enter__(self) -> Self:
         self._thread.start()
@@ -215,7 +258,7 @@ class ModelServer:
 
     async def _serve(self) -> None:
         self._loop, self._stop = asyncio.get_running_loop(), asyncio.Event()
-        server = await asyncio.start_server(self._connected, "127.0.0.1", 0, limit=16 * 2**20)
+        server = await asyncio.start_server(self._connected, "127.0.0.1", 0, limit=16 * 2**20, ssl=self._tls)
         self.port = server.sockets[0].getsockname()[1]
         self._ready.set()
         async with server:
@@ -247,7 +290,8 @@ async def _until_gone(reader: asyncio.StreamReader, request: Request) -> AsyncIt
     assert task is not None
 
     async def watch() -> None:
-        await reader.read()
+        with contextlib.suppress(ConnectionError):  # gone in the middle of what it was being told
+            await reader.read()
         request.gone.set()
         task.cancel()
 
