@@ -16,6 +16,7 @@ log = logging.getLogger(__name__)
 
 PARSE_ERROR, INVALID_REQUEST, METHOD_NOT_FOUND, INVALID_PARAMS, INTERNAL_ERROR = -32700, -32600, -32601, -32602, -32603
 LINE_LIMIT = 64 * 2**20
+_CLOSED = "the other end closed the connection"
 _SURROGATES = re.compile("[\ud800-\udfff]")
 _ESCAPED_SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
 
@@ -158,20 +159,23 @@ class Client:
         self._writer = writer
         self._waiting: dict[int, asyncio.Future[Any]] = {}
         self._next = 1
-        self._lost = False
+        self._lost = ""
 
     async def pump(self) -> None:
         """Read answers until the other end closes, then fail whatever still waits."""
+        lost = _CLOSED
         try:
             while line := await self._reader.readline():
                 self._take(line)
-        except (ConnectionError, ValueError) as error:
+        except ConnectionError as error:
             log.warning("connection broke: %s", type(error).__name__)
+        except ValueError:
+            lost = "an answer was longer than any may be"
         finally:
-            self._lost = True
+            self._lost = lost
             for future in self._waiting.values():
                 if not future.done():
-                    future.set_exception(ConnectionLost("the other end closed the connection"))
+                    future.set_exception(ConnectionLost(lost))
             self._waiting.clear()
 
     def _take(self, line: bytes) -> None:
@@ -185,7 +189,7 @@ class Client:
         id_ = message.get("id")
         if id_ is None and len(self._waiting) == 1:
             id_ = next(iter(self._waiting))
-        future = self._waiting.pop(id_, None) if isinstance(id_, int) else None
+        future = self._waiting.pop(id_, None) if type(id_) is int else None  # True is an int, and 1
         if future is None or future.done():
             return
         if isinstance(error := message.get("error"), dict):
@@ -199,7 +203,7 @@ class Client:
     async def call(self, method: str, params: dict[str, Any] | None = None) -> Any:
         """Ask and wait; raises RpcError for an error reply, ConnectionLost when the other end goes away."""
         if self._lost:
-            raise ConnectionLost("the other end closed the connection")
+            raise ConnectionLost(self._lost)
         import asyncio  # only here: the stdio servers start twice as fast without it
 
         id_ = self._next
@@ -211,7 +215,7 @@ class Client:
             await self._writer.drain()
             return await future
         except ConnectionError as error:
-            raise ConnectionLost("the other end closed the connection") from error
+            raise ConnectionLost(_CLOSED) from error
         finally:
             self._waiting.pop(id_, None)
             if not future.cancelled() and not future.cancel():
@@ -223,4 +227,4 @@ class Client:
             self._writer.write(encode({"jsonrpc": "2.0", "method": method, "params": params or {}}))
             await self._writer.drain()
         except ConnectionError as error:
-            raise ConnectionLost("the other end closed the connection") from error
+            raise ConnectionLost(_CLOSED) from error

@@ -276,22 +276,24 @@ class ShelfClient:
             await child.end(0)
             raise ShelfError("timeout", f"No answer within {patience:g} s; the server was stopped.") from error
         except ConnectionLost as error:
-            raise await self._fallen("crashed", child, mark) from error
+            raise await self._fallen("crashed", child, str(error), mark) from error
         if self._crashes.worked():
             self._tell("crashes", None)
         return answer
 
-    async def _fallen(self, kind: Literal["crashed", "cannot start"], child: Child, mark: int = 0) -> CompanionError:
+    async def _fallen(
+        self, kind: Literal["crashed", "cannot start"], child: Child, cause: str, mark: int = 0
+    ) -> CompanionError:
         """Why a server is gone, in its own last words."""
         if self._closed:
             return _closed()
-        if not await child.gone(1.0):
+        if stopped := not await child.gone(1.0):
             child.kill()
         await child.end(0)
         said = child.stderr_since(mark)
         if kind == "cannot start" and child.exit_code == 2 and _NO_MCP in said:
             return self._give_up("it has no “mcp” command")
-        how = f"It ended with status {child.exit_code}"
+        how = f"It was stopped, as {cause}" if stopped else f"It ended with status {child.exit_code}"
         return self._crashed(ShelfError(kind, f"{how}: {said}" if said else f"{how}."))
 
     def _crashed(self, error: ShelfError) -> ShelfError:
@@ -335,7 +337,7 @@ class ShelfClient:
             said = f"It was not ready within {self._start_timeout:g} s. {child.stderr_since()}".rstrip()
             raise self._crashed(ShelfError("cannot start", said)) from error
         except ConnectionLost as error:
-            raise await self._fallen("cannot start", child) from error
+            raise await self._fallen("cannot start", child, str(error)) from error
         except RpcError as error:
             await self._end_child()
             raise self._give_up(f"it refuses the handshake ({error.message[:200]})") from error

@@ -15,6 +15,11 @@ LOG, OPTIONS = Path(sys.argv[1]), sys.argv[2:]
 CONNECTED = LOG.with_suffix(".connected").exists()  # like a real registry: read once
 KNOWLEDGE: dict[str, dict] = {}
 STATEMENTS: dict[tuple[str, str, str], dict] = {}
+STORE = LOG.with_suffix(".store")
+DEBT = {"pending_knowledge": 5, "pending_statement": 0, "passed_over": 1, "blocked": None, "paused": None}
+HELD: list[bytes] = []
+if "kept" in OPTIONS and STORE.exists():
+    KNOWLEDGE |= json.loads(STORE.read_text())
 TOOLS = ["knowledge_get", "knowledge_create", "knowledge_delete", "statement_create", "statement_delete", "query"]
 TOOLS += ["search", "similar", "list_shelves"]
 
@@ -53,24 +58,62 @@ def run(tool: str, given: dict) -> dict:
                 raise Refused("storage error: SQLite error: database or disk is full")
             if name in KNOWLEDGE:
                 raise Refused(f"knowledge '{name}' already exists; use knowledge_update to change it")
+            if "forgetful" in OPTIONS:
+                return {"name": name}
             KNOWLEDGE[name] = given
-            return {"name": name, "created": True}
+            STORE.write_text(json.dumps(KNOWLEDGE))
+            if "hang-once" in OPTIONS and not LOG.with_suffix(".hung").exists():
+                LOG.with_suffix(".hung").touch()
+                time.sleep(600)
+            return {"name": name} if "mute" in OPTIONS else {"name": name, "created": True}
         case "statement_create":
             new = triple not in STATEMENTS
+            if "forgetful" in OPTIONS:
+                return {}
             STATEMENTS.setdefault(triple, given)
-            return {"created": new}
+            return {} if "mute" in OPTIONS else {"created": new}
         case "statement_delete" | "knowledge_delete":
             store, key = (STATEMENTS, triple) if tool == "statement_delete" else (KNOWLEDGE, name)
             if store.pop(key, None) is None:
                 raise Refused(f"not found: {key}")
             return {"deleted": True}
         case "query":
-            _, relation, tail = given["jse"]["$statement"][0][1:]
-            rows = [{"head": h, "relation": r, "tail": t} for h, r, t in STATEMENTS if (r, t) == (relation, tail)]
+            if "$similar" in json.dumps(given["jse"]):
+                time.sleep(given["seconds"])
+                return {"rows": []}
+            parts = given["jse"]["$statement"][0][1:]
+            head, relation, tail = (part[1:] if part.startswith("$$") else part for part in parts)
+            found = [(h, r, t) for h, r, t in STATEMENTS if (r, t) == (relation, tail) and head in ("$*", h)]
+            rows = [{"head": h, "relation": r, "tail": t} for h, r, t in found]
             return {"rows": rows, "total_count": len(rows)}
         case "list_shelves":
             shelves = json.loads(LOG.with_suffix(".shelves").read_text()) if "shelves" in OPTIONS else {}
             return {"shelves": [{"name": n, "path": p, "connected": True} for n, p in sorted(shelves.items())]}
+        case "similar":
+            time.sleep(given["seconds"])
+            return {"rows": []}
+        case "owe":
+            return {"embedding": DEBT | given["debt"]}
+        case "shelf_status":
+            return {"name": "default", "semantic_search_off": None, "attention": "a\nmatter", "debt": DEBT}
+        case "backfill":
+            if "stuck" in OPTIONS:
+                return {"installed": 0, "error": "no key", "embedding": DEBT}
+            installed = min(2, DEBT["pending_knowledge"], given["limit"])
+            DEBT["pending_knowledge"] -= installed
+            return {"installed": installed, "skipped": 0, "failed": 0, "error": None, "embedding": DEBT}
+        case "hog":
+            HELD.append(b"x" * (64 * 2**20))
+            return {"pid": os.getpid()}
+        case "half":
+            sys.stdout.buffer.write(b'{"jsonrpc":"2.0","id":')
+            sys.stdout.buffer.flush()
+            os._exit(0)
+        case "endless":
+            for _ in range(70):
+                sys.stdout.buffer.write(b"x" * 2**20)
+            sys.stdout.buffer.flush()
+            time.sleep(600)
         case "echo":
             return {"echo": given, "pid": os.getpid()}
         case "slow":
@@ -105,6 +148,8 @@ def run(tool: str, given: dict) -> dict:
             for _ in range(64):
                 cry("e" * 32_768)
             return {"flooded": True}
+        case "wrong_ids" | "no_id" | "twice":
+            return {"right": True}
         case "not_json":
             return "plain"  # type: ignore[return-value]
     raise Refused(f"unknown: {tool}")
@@ -145,7 +190,7 @@ def main() -> int:
     if "usage" in OPTIONS:
         cry("error: unrecognized subcommand 'mcp'\n")
         return 2
-    if "broken" in OPTIONS:
+    if "broken" in OPTIONS and not LOG.with_suffix(".mended").exists():
         cry("Error: JSON error: the registry is corrupt\n")
         return 1
     if "silent" in OPTIONS:
@@ -163,8 +208,18 @@ def main() -> int:
         if message.get("params", {}).get("name") == "unreadable":
             say({"jsonrpc": "2.0", "id": None, "error": {"code": -32700, "message": "parse error: bad"}})
             continue
-        say({"jsonrpc": "2.0", "id": message["id"]} | answer(message["method"], message.get("params") or {}))
+        reply = {"jsonrpc": "2.0", "id": message["id"]} | answer(message["method"], message.get("params") or {})
+        name = message.get("params", {}).get("name")
+        if name in ("wrong_ids", "no_id"):
+            for wrong in (message["id"] + 1, str(message["id"]), True, 1.5, [1], {}):
+                say(reply | {"id": wrong, "result": {"structuredContent": {"wrong": True}}})
+        if name != "no_id":
+            say(reply)
+        if name == "twice":
+            say(reply | {"result": {"structuredContent": {"twice": True}}})
     note(end="eof")
+    if "deaf-to-the-end" in OPTIONS:
+        time.sleep(600)
     return 0
 
 
