@@ -25,6 +25,7 @@ from engine.events import (
     StatusChanged,
     TaskFailed,
     TaskSettled,
+    TaskStuck,
 )
 from engine.ledger.calls import CallLog, CallTotals
 from engine.ledger.database import Ledger
@@ -60,6 +61,7 @@ log = logging.getLogger(__name__)
 _TICK = 60.0
 _REFRESH_DELAY = 0.2
 _PAUSE = "paused_until"
+_TRIES = 3  # so often a command tries what the surroundings do not let it do, such as writing to a full disk
 
 
 @dataclass(slots=True)
@@ -101,6 +103,7 @@ class Engine:
         self._problems: dict[str, Problem] = {}
         self._paused_until: float | None = None
         self._reading = False
+        self._held = settings.broken
         self._stop = asyncio.Event()
         self._switching = asyncio.Lock()
         self._refresh_due = False
@@ -146,6 +149,13 @@ class Engine:
         if (until := await self._logs.state(_PAUSE)) is not None:
             self._paused_until = float(until)
         await self.refresh()
+
+    @property
+    def obstacle(self) -> CompanionError | None:
+        """What keeps everything from being recorded until a person has acted."""
+        if self._ledger.notice is not None:
+            return self._ledger.notice
+        return self.settings.problems[0] if self.settings.broken else None
 
     async def start(self, *, follow: bool = True) -> None:
         """Answer the control socket and, once the person has answered the first question, record and summarise."""
@@ -244,9 +254,9 @@ class Engine:
             self._touch()
 
     async def drained(self) -> None:
-        """Wait until nothing is left to do now; failed and deferred tasks may remain, during a pause all of them."""
+        """Wait until nothing is left that can be done now; during a pause that is nothing."""
         if self._work is not None and self._paused_until is None:
-            await self._work.queue.drained()
+            await self._work.queue.drained(_TRIES)
 
     # -- the shelf ----------------------------------------------------------------------------------
 
@@ -510,6 +520,10 @@ class Engine:
             )
         if isinstance(event, TaskSettled):
             self.tasks_done += 1
+        if isinstance(event, TaskStuck):
+            self._problem("storage", Environment(event.title, event.message, event.action))
+        if isinstance(event, MessagesLogged | TaskSettled):
+            self._solved("storage")
         if isinstance(event, MessagesLogged | TaskSettled | TaskFailed):
             self._touch()
 
@@ -556,7 +570,9 @@ class Engine:
             self._supervisor.start(
                 self._history.setting_change(key, str(old.get(key)), str(new.get(key))), "note a setting"
             )
-        if {"shelf", "enabled", "binaries", "sources.dshHome"} & set(keys):
+        held_changed = self._held != self.settings.broken
+        self._held = self.settings.broken
+        if held_changed or {"shelf", "enabled", "binaries", "sources.dshHome"} & set(keys):
             self._supervisor.start(self._rebuild(keys), "rebuild after a setting")
         self.bus.emit(SettingsChanged(keys))
         self._touch()

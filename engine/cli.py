@@ -149,6 +149,8 @@ async def _run(home: Home, options: argparse.Namespace) -> int:
     code = DONE
     try:
         await asyncio.to_thread(log_to, home)
+        if engine.obstacle is not None:
+            raise engine.obstacle
         if not options.start and not engine.status().answered:
             raise WrongUsage(
                 "Not answered yet",
@@ -165,8 +167,13 @@ async def _run(home: Home, options: argparse.Namespace) -> int:
         else:
             await stop.wait()
         report = await _report(engine, time.monotonic() - started)
-        if options.once and report["tasks"]["failed"]:
-            code = FAILED
+        if options.once:
+            problems = (await engine.refresh()).problems
+            for problem in problems:
+                print(f"{problem.title}. {problem.message} {problem.action}".rstrip(), file=sys.stderr)
+            held_up = any(not problem.key.startswith("settings") for problem in problems)
+            if report["tasks"]["failed"] or (not stop.is_set() and (held_up or report["tasks"]["pending"])):
+                code = FAILED
     finally:
         await engine.stop()
     _print(report, options.json, _report_text)
@@ -336,8 +343,9 @@ def _shelves_text(rows: list[dict[str, Any]]) -> str:
 
 async def _settings(home: Home, options: argparse.Namespace) -> int:
     settings = Settings(home.settings_file)
-    for problem in settings.problems:
-        _say(problem)
+    if options.verb != "set":
+        for problem in settings.problems:
+            _say(problem)
     if options.verb == "list":
         _print(settings.as_rows(), options.json, _settings_text)
     elif options.verb == "get":
@@ -417,6 +425,7 @@ def _stop_on_signals(stop: asyncio.Event) -> None:
 
 def log_to(home: Home) -> None:
     """Write warnings and notes, never conversation text, to a log of bounded size."""
+    logging.raiseExceptions = False  # a note that cannot be written, on a full disk say, stops nothing
     handler = logging.handlers.RotatingFileHandler(home.log_file, maxBytes=1_000_000, backupCount=3, encoding="utf-8")
     handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
     root = logging.getLogger()

@@ -45,6 +45,15 @@ class TaskFailed(Event):
 
 
 @dataclass(frozen=True, slots=True)
+class TaskStuck(Event):
+    """What became of a task could not even be noted; it is tried again."""
+
+    title: str
+    message: str
+    action: str
+
+
+@dataclass(frozen=True, slots=True)
 class ShelfSwitched(Event):
     """Another shelf is active now."""
 

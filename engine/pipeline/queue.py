@@ -5,17 +5,18 @@ import logging
 import traceback
 from collections import Counter, deque
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from engine.clock import Clock, SystemClock, Timer
-from engine.errors import Deferred, Environment, TaskError, UserFixable
-from engine.events import Event, EventBus, SettingsChanged, TaskFailed, TaskSettled
+from engine.errors import CompanionError, Deferred, Environment, TaskError, UserFixable
+from engine.events import Event, EventBus, SettingsChanged, TaskFailed, TaskSettled, TaskStuck
+from engine.ledger.calls import Tokens, counting
 from engine.ledger.database import Ledger
-from engine.ledger.tasks import Status, Task, TaskKey, Tasks
+from engine.ledger.tasks import Attempt, Status, Task, TaskKey, Tasks
 from engine.policy.redact import one_line
 from engine.supervisor import Supervisor
 
-__all__ = ["Executor", "Queue", "QueueConfig", "Task", "TaskKey"]
+__all__ = ["Attempt", "Executor", "Queue", "QueueConfig", "Task", "TaskKey"]
 
 log = logging.getLogger(__name__)
 
@@ -24,6 +25,8 @@ type Executor = Callable[[Task], Awaitable[None]]
 IDLE_KINDS = ("log-message", "consolidate")
 RETRY_AFTER_LIMIT = 300.0
 BACKOFF_FIRST, BACKOFF_LIMIT = 5.0, 300.0
+UNTIL_LIMIT = 3600.0
+_SLICE = 500
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +44,9 @@ class Queue:
 
     An executor must have its watermarks durable before it returns. It raises Deferred (no failure, sleeps until it is
     woken), UserFixable (the same, with what a person has to do), Environment (no attempt spent, tried again after 5 s
-    to 5 min), TaskError, or anything else (a failed attempt).
+    to 5 min, or at the instant it names), TaskError, or anything else (a failed attempt).
+
+    In the snapshot an executor gets, `attempts` says which route's turn it is: it counts from `first_route` on.
     """
 
     def __init__(
@@ -60,12 +65,13 @@ class Queue:
         self._bus = bus
         self._config = config
         self._executors: dict[str, Executor] = {}
-        self._chains: dict[str, deque[TaskKey]] = {}  # scheduled and not yet started, per conversation
+        self._chains: dict[str, list[TaskKey]] = {}  # scheduled and not yet started, per conversation; never long
         self._ready: deque[str] = deque()  # conversations whose next task waits for a slot
         self._running: dict[str, TaskKey] = {}
         self._timers: dict[TaskKey, Timer] = {}
         self._again: set[TaskKey] = set()  # enqueued while running
         self._backoffs: Counter[TaskKey] = Counter()
+        self._parked: set[TaskKey] = set()  # wait for an instant, of which a new setting or a wake-up may know better
         self._paused = False
         self._disposed = False
         self._changed = asyncio.Event()
@@ -77,9 +83,10 @@ class Queue:
     async def register(self, kind: str, executor: Executor) -> None:
         """Attach the executor of a kind and resume what is left of it: all but the failed and the deferred (4.6)."""
         self._executors[kind] = executor
-        for task in await self._records.all(kind=kind):
-            if task.status in ("pending", "running"):
-                self._schedule(task.key)
+        for number, key in enumerate(await self._records.waiting(kind), start=1):
+            self._schedule(key)
+            if number % _SLICE == 0:
+                await asyncio.sleep(0)  # very many must not hold up the loop
 
     async def enqueue(
         self,
@@ -102,9 +109,9 @@ class Queue:
         elif key not in self._timers and key not in self._chains.get(session_id, ()):
             self._later(key, window)
 
-    async def retry(self, task_id: str) -> bool:
-        """Run a task again from its first attempt, now; False when it is gone or running."""
-        task = await self._records.retry(TaskKey.parse(task_id))
+    async def retry(self, task_id: str, route: int = 0) -> bool:
+        """Run a task again, now, from one place in the list of models on; False when it is gone or running."""
+        task = await self._records.retry(TaskKey.parse(task_id), route)
         if task is not None:
             self._backoffs.pop(task.key, None)
             self._schedule(task.key)
@@ -141,14 +148,21 @@ class Queue:
         """Keep with the record which model route it is using."""
         await self._records.set_route(task.key, route)
 
-    async def tasks(self, status: Status | None = None) -> list[Task]:
-        """The records, oldest first."""
-        return await self._records.all(status)
+    async def tasks(self, status: Status | None = None, kind: str | None = None, limit: int = -1) -> list[Task]:
+        """The records, oldest first, at most `limit` where it is not negative."""
+        return await self._records.all(status, kind, limit)
 
     async def task(self, kind: str, session_id: str, version: int) -> Task | None:
         """One record, if there is one."""
-        key = TaskKey(kind, session_id, version)
-        return next((task for task in await self._records.all(kind=kind) if task.key == key), None)
+        return await self._records.get(TaskKey(kind, session_id, version))
+
+    async def attempts(self, task_id: str) -> list[Attempt]:
+        """The failed runs of a record, oldest first, as far as they are kept."""
+        return await self._records.attempts(TaskKey.parse(task_id))
+
+    async def stuck(self) -> Task | None:
+        """The oldest record that waits for something a person can do, though nobody has to decide on it."""
+        return await self._records.stuck()
 
     async def counts(self) -> dict[Status, int]:
         """How many records there are in each status."""
@@ -163,6 +177,12 @@ class Queue:
         self._paused = False
         self._pump()
 
+    def look_again(self) -> None:
+        """Try at once what waits for an instant: the settings changed, or the machine was asleep meanwhile."""
+        for key in tuple(self._parked):
+            self._schedule(key)
+        self._pump()
+
     async def idle(self, session_id: str | None = None, timeout: float = 60.0) -> bool:  # noqa: ASYNC109
         """Wait until nothing of a conversation (or of any) is at work or waits to be logged or summarised (4.7)."""
         return await self._until(lambda: self._is_idle(session_id), timeout)
@@ -171,16 +191,17 @@ class Queue:
         """Wait until one record is gone, failed or deferred, whatever runs behind it (4.7)."""
 
         async def is_settled() -> bool:
-            return not any(
-                task.key == (kind, session_id, version) and task.status in ("pending", "running")
-                for task in await self._records.all(kind=kind)
-            )
+            task = await self.task(kind, session_id, version)
+            return task is None or task.status not in ("pending", "running")
 
         return await self._until(is_settled, timeout)
 
-    async def drained(self) -> None:
-        """Wait until nothing is pending or running of any kind that has an executor, retries included, or disposed."""
-        await self._until(self._is_drained, None)
+    async def drained(self, tries: int | None = None) -> None:
+        """Wait until nothing is pending or running of any kind that has an executor, retries included, or disposed.
+
+        With `tries`, a task whose surroundings failed that often in a row is not waited for.
+        """
+        await self._until(lambda: self._is_drained(tries), None)
 
     async def dispose(self, timeout: float = 5.0) -> None:  # noqa: ASYNC109
         """Stop: start nothing more, give running tasks `timeout` seconds, then cancel them; all of it stays durable."""
@@ -208,7 +229,7 @@ class Queue:
         if self._running.get(key.session_id) == key:
             self._again.add(key)
             return
-        chain = self._chains.setdefault(key.session_id, deque())
+        chain = self._chains.setdefault(key.session_id, [])
         if key not in chain:
             chain.append(key)
             if len(chain) == 1 and key.session_id not in self._running:
@@ -223,6 +244,7 @@ class Queue:
             self._timers[key] = self._clock.call_later(delay, lambda: self._schedule(key))
 
     def _cancel_timer(self, key: TaskKey) -> None:
+        self._parked.discard(key)
         if timer := self._timers.pop(key, None):
             timer.cancel()
 
@@ -235,7 +257,7 @@ class Queue:
         while self._ready and not self._paused and len(self._running) < self._config().concurrency:
             session_id = self._ready.popleft()
             chain = self._chains[session_id]
-            key = chain.popleft()
+            key = chain.pop(0)
             if not chain:
                 del self._chains[session_id]
             self._running[session_id] = key
@@ -256,7 +278,7 @@ class Queue:
 
     def _on_event(self, event: Event) -> None:
         if isinstance(event, SettingsChanged):
-            self._pump()
+            self.look_again()
 
     # -- one run ------------------------------------------------------------------------------------------------------
 
@@ -264,6 +286,10 @@ class Queue:
         delay: float | None = None
         try:
             delay = await self._attempt(key)
+        except CompanionError as error:
+            log.warning("the ledger did not take a step of task %s: %s", key, error)
+            self._bus.emit(TaskStuck(error.title, error.message, error.action))
+            delay = self._backoff(key)
         except Exception:
             log.exception("the ledger did not take a step of task %s", key)
             delay = self._backoff(key)
@@ -279,8 +305,13 @@ class Queue:
         task = await self._records.start(key)
         if task is None:
             return None
+        with counting() as used:
+            return await self._carry_out(executor, task, used)
+
+    async def _carry_out(self, executor: Executor, task: Task, used: Tokens) -> float | None:
+        key = task.key
         try:
-            await executor(task)
+            await executor(replace(task, attempts=task.first_route + task.attempts))
         except asyncio.CancelledError:
             await self._records.settle(key, "pending", None)
             if (current := asyncio.current_task()) is not None and current.cancelling():
@@ -288,13 +319,13 @@ class Queue:
             return self._backoff(key)
         except Environment as error:
             await self._records.settle(key, "pending", one_line(f"{error.title}: {error.message}"), error.action)
-            return self._backoff(key)
+            return self._backoff(key) if error.until is None else self._park(key, error.until)
         except Deferred as error:
             await self._records.settle(key, "deferred", one_line(str(error)))
         except UserFixable as error:
             await self._records.settle(key, "deferred", one_line(f"{error.title}: {error.message}"), error.action)
         except Exception as error:  # noqa: BLE001 - whatever an executor raises is a failed attempt of its task
-            return await self._fail(task, error)
+            return await self._fail(task, error, used)
         else:
             if await self._records.finish(task) is not None:
                 return 0.0
@@ -302,7 +333,7 @@ class Queue:
         self._backoffs.pop(key, None)
         return None
 
-    async def _fail(self, task: Task, error: Exception) -> float | None:
+    async def _fail(self, task: Task, error: Exception, used: Tokens) -> float | None:
         config = self._config()
         self._backoffs.pop(task.key, None)
         retry_after, action, permanent = 0.0, "", False
@@ -313,17 +344,24 @@ class Queue:
             text = one_line(f"{type(error).__name__}: {error}")
             # Not log.exception: what the error says may quote a conversation.
             log.error("task %s: %s\n%s", task.id, text, "".join(traceback.format_tb(error.__traceback__)))
+        tokens = (used.input, used.output)
         if permanent or task.attempts + 1 >= config.max_attempts:
-            await self._records.settle(task.key, "failed", text, action, failed_runs=1)
+            await self._records.fail(task.key, "failed", text, action, tokens)
             log.warning("task %s failed after %d runs: %s", task.id, task.attempts + 1, text)
             self._bus.emit(TaskFailed(task.id, task.kind, task.session_id))
             return None
-        await self._records.settle(task.key, "pending", text, action, failed_runs=1)
+        await self._records.fail(task.key, "pending", text, action, tokens)
         return max(config.retry_delay, min(retry_after, RETRY_AFTER_LIMIT))
 
     def _backoff(self, key: TaskKey) -> float:
         self._backoffs[key] += 1
         return float(min(BACKOFF_FIRST * 2 ** min(self._backoffs[key] - 1, 10), BACKOFF_LIMIT))
+
+    def _park(self, key: TaskKey, until: float) -> float:
+        # Not for longer than an hour: the time of day may be set, and what is waited for may come sooner.
+        self._backoffs.pop(key, None)
+        self._waits_until.add(key)
+        return min(max(until - self._clock.time(), BACKOFF_FIRST), UNTIL_LIMIT)
 
     # -- waiting ------------------------------------------------------------------------------------------------------
 
@@ -345,16 +383,13 @@ class Queue:
             return False
 
     async def _is_idle(self, session_id: str | None) -> bool:
-        if any(session_id in (None, busy) for busy in (*self._chains, *self._running)):
-            return False
-        return not any(
-            session_id in (None, task.session_id) and task.kind in IDLE_KINDS and task.status in ("pending", "running")
-            for task in await self._records.all()
-        )
+        for busy in (self._chains, self._running):
+            if busy if session_id is None else session_id in busy:
+                return False
+        return not await self._records.count_waiting(IDLE_KINDS, session_id)
 
-    async def _is_drained(self) -> bool:
+    async def _is_drained(self, tries: int | None) -> bool:
         if self._chains or self._running:
             return False
-        return not any(
-            task.kind in self._executors and task.status in ("pending", "running") for task in await self._records.all()
-        )
+        given_up = [key for key, times in self._backoffs.items() if tries is not None and times >= tries]
+        return await self._records.count_waiting(self._executors) <= len(given_up)
