@@ -83,7 +83,10 @@ def _run_once(scratch: Path, size: int, settings: str, what: str, goal: str = ""
             with contextlib.suppress(OSError):
                 peak = max(peak, peak_memory(child.pid))
             time.sleep(0.1)
-        report = json.loads(child.communicate()[0])
+        said, errors = child.communicate()
+    if child.returncode:
+        raise RuntimeError(f"run --once ended with {child.returncode}: {errors}")
+    report = json.loads(said)
     if report["messages"]["logged"] != log.humans + log.answers:
         raise RuntimeError(f"of {log.humans + log.answers} messages {report['messages']['logged']} were recorded")
     return [
