@@ -1,10 +1,12 @@
 """The model-call log (engine.md 8.4): written before a call is sent and again when it is settled."""
 
+import contextlib
 import logging
 import math
 import sqlite3
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Literal
 
@@ -62,6 +64,28 @@ class Used:
     input_tokens: int
     output_tokens: int
     money: float
+
+
+@dataclass(slots=True)
+class Tokens:
+    """What the calls of one piece of work used so far."""
+
+    input: int = 0
+    output: int = 0
+
+
+_counted: ContextVar[Tokens | None] = ContextVar("tokens of the work at hand", default=None)
+
+
+@contextlib.contextmanager
+def counting() -> Iterator[Tokens]:
+    """Count the tokens of every call that is settled inside, by this task or by one it starts."""
+    tokens = Tokens()
+    token = _counted.set(tokens)
+    try:
+        yield tokens
+    finally:
+        _counted.reset(token)
 
 
 class CallLog:
@@ -126,6 +150,9 @@ class CallLog:
         """Store how call `seq` ended; `detail` is a finish kind, a fixed label or a provider's message."""
         tokens = tuple(_count(value) for value in (input_tokens, output_tokens, reasoning_tokens, cached_tokens))
         detail = one_line(detail, DETAIL_LIMIT)
+        if (counted := _counted.get()) is not None:
+            counted.input += tokens[0]
+            counted.output += tokens[1]
         if seq:
             try:
                 async with self._ledger.write() as db:

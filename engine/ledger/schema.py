@@ -93,4 +93,27 @@ MIGRATIONS: tuple[str, ...] = (
     ALTER TABLE model_call ADD COLUMN currency TEXT NOT NULL DEFAULT '';
     CREATE INDEX model_call_at ON model_call (at);
     """,
+    """
+    -- Runs of a task that failed, kept while the task is (`INSERT OR REPLACE` fires no trigger). `first_route` is where
+    -- the person wants the next runs to start in the list of models.
+    CREATE TABLE task_attempt (
+        shelf TEXT NOT NULL, kind TEXT NOT NULL, session_id TEXT NOT NULL, version INTEGER NOT NULL,
+        at INTEGER NOT NULL, route TEXT NOT NULL DEFAULT '', error TEXT NOT NULL,
+        input_tokens INTEGER NOT NULL DEFAULT 0, output_tokens INTEGER NOT NULL DEFAULT 0
+    ) STRICT;
+    CREATE INDEX task_attempt_of ON task_attempt (shelf, kind, session_id, version);
+    CREATE TRIGGER task_gone AFTER DELETE ON task BEGIN
+        DELETE FROM task_attempt WHERE shelf = old.shelf AND kind = old.kind
+            AND session_id = old.session_id AND version = old.version;
+    END;
+    ALTER TABLE task ADD COLUMN first_route INTEGER NOT NULL DEFAULT 0;
+    -- What is asked again and again must not take longer in a long life.
+    CREATE INDEX task_waiting ON task (shelf, status, kind, enqueued_at);
+    CREATE INDEX task_session ON task (shelf, session_id);
+    CREATE INDEX task_stuck ON task (shelf, enqueued_at) WHERE error IS NOT NULL AND action != '' AND attempts = 0;
+    CREATE INDEX watermark_behind ON watermark (shelf, session_id, version) WHERE consolidated_seq < logged_seq;
+    CREATE INDEX log_file_recent ON log_file (last_time, session_id) WHERE subagent = 0 AND session_id IS NOT NULL;
+    CREATE INDEX log_file_person ON log_file (session_id) WHERE subagent = 0;
+    CREATE INDEX log_file_trouble ON log_file (path) WHERE status != 'ok';
+    """,
 )

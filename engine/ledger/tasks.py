@@ -1,7 +1,7 @@
 """The durable records of the queue; every step is one transaction (engine.md 4.2 to 4.4)."""
 
 import sqlite3
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, fields, replace
 from typing import Literal, NamedTuple
 
@@ -36,7 +36,8 @@ class TaskKey(NamedTuple):
 class Task:
     """A record as it stood when it was read. Range `[from_seq, to_seq)`; times in epoch milliseconds.
 
-    `attempts` counts finished failed runs; `error` is one redacted line, `action` what a person can do about it.
+    `attempts` counts finished failed runs; `error` is one redacted line, `action` what a person can do about it;
+    `first_route` is the place in the list of models that the first run asks.
     """
 
     shelf: str
@@ -53,6 +54,7 @@ class Task:
     route: str
     enqueued_at: int
     changed_at: int
+    first_route: int = 0
 
     @property
     def key(self) -> TaskKey:
@@ -65,11 +67,24 @@ class Task:
         return str(self.key)
 
 
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """A run that failed: when (epoch ms), which model was asked, why, and what it used."""
+
+    at: int
+    route: str
+    error: str
+    input_tokens: int
+    output_tokens: int
+
+
 _COLUMNS = [field.name for field in fields(Task)]
 _SELECT = f"SELECT {', '.join(_COLUMNS)} FROM task WHERE shelf = ?"
-_BY_KEY = f"{_SELECT} AND kind = ? AND session_id = ? AND version = ?"
+_OF_TASK = "shelf = ? AND kind = ? AND session_id = ? AND version = ?"
+_BY_KEY = f"SELECT {', '.join(_COLUMNS)} FROM task WHERE {_OF_TASK}"
 _PUT = f"INSERT OR REPLACE INTO task ({', '.join(_COLUMNS)}) VALUES ({', '.join('?' * len(_COLUMNS))})"
-_DELETE = "DELETE FROM task WHERE shelf = ? AND kind = ? AND session_id = ? AND version = ?"
+_DELETE = f"DELETE FROM task WHERE {_OF_TASK}"
+KEEP_ATTEMPTS = 20
 
 
 class Tasks:
@@ -81,14 +96,58 @@ class Tasks:
         self._now = now
         self._history = History(ledger, now)
 
-    async def all(self, status: Status | None = None, kind: str | None = None) -> list[Task]:
-        """Records, oldest first."""
+    async def all(self, status: Status | None = None, kind: str | None = None, limit: int = -1) -> list[Task]:
+        """Records, oldest first, at most `limit` where it is not negative."""
+        wanted = {"status": status, "kind": kind}
+        asked = {column: value for column, value in wanted.items() if value is not None}
         rows = await self._ledger.read(
-            f"{_SELECT} AND coalesce(?, status) = status AND coalesce(?, kind) = kind"
-            " ORDER BY enqueued_at, kind, session_id, version",
-            (self.shelf, status, kind),
+            f"{_SELECT}{''.join(f' AND {column} = ?' for column in asked)}"
+            " ORDER BY enqueued_at, kind, session_id, version LIMIT ?",
+            (self.shelf, *asked.values(), limit),
         )
         return [Task(*row) for row in rows]
+
+    async def get(self, key: TaskKey) -> Task | None:
+        """One record, if there is one."""
+        rows = await self._ledger.read(_BY_KEY, (self.shelf, *key))
+        return Task(*rows[0]) if rows else None
+
+    async def waiting(self, kind: str) -> list[TaskKey]:
+        """What of a kind is left to run, oldest first (4.6)."""
+        rows = await self._ledger.read(
+            "SELECT kind, session_id, version FROM task WHERE shelf = ? AND status IN ('pending', 'running')"
+            " AND kind = ? ORDER BY enqueued_at, session_id, version",
+            (self.shelf, kind),
+        )
+        return [TaskKey(*row) for row in rows]
+
+    async def count_waiting(self, kinds: Iterable[str], session_id: str | None = None) -> int:
+        """How many records of these kinds, of one conversation or of all, are pending or running."""
+        wanted = tuple(kinds)
+        of_session = () if session_id is None else (session_id,)
+        rows = await self._ledger.read(
+            "SELECT count(*) FROM task WHERE shelf = ? AND status IN ('pending', 'running')"
+            f" AND kind IN ({', '.join('?' * len(wanted))}){' AND session_id = ?' if of_session else ''}",
+            (self.shelf, *wanted, *of_session),
+        )
+        return int(rows[0][0])
+
+    async def stuck(self) -> Task | None:
+        """The oldest record that waits for something a person can do, though nobody has to decide on it."""
+        rows = await self._ledger.read(
+            f"{_SELECT} AND error IS NOT NULL AND action != '' AND attempts = 0 AND status IN ('pending', 'deferred')"
+            " ORDER BY enqueued_at LIMIT 1",
+            (self.shelf,),
+        )
+        return Task(*rows[0]) if rows else None
+
+    async def attempts(self, key: TaskKey) -> list[Attempt]:
+        """The failed runs of a record, oldest first."""
+        rows = await self._ledger.read(
+            f"SELECT at, route, error, input_tokens, output_tokens FROM task_attempt WHERE {_OF_TASK} ORDER BY rowid",
+            (self.shelf, *key),
+        )
+        return [Attempt(*row) for row in rows]
 
     async def counts(self) -> dict[Status, int]:
         """How many records there are in each status."""
@@ -140,25 +199,44 @@ class Tasks:
                 await db.execute(_DELETE, (self.shelf, *ran.key))
                 return None
             return await self._put(
-                db, replace(now, from_seq=from_seq, status="pending", attempts=0, error=None, action="", route="")
+                db,
+                replace(
+                    now, from_seq=from_seq, status="pending", attempts=0, error=None, action="", route="", first_route=0
+                ),
             )
 
-    async def settle(
-        self, key: TaskKey, status: Status, error: str | None, action: str = "", *, failed_runs: int = 0
-    ) -> Task | None:
-        """Give the record its next status after a run that did not end well; None when it is gone."""
+    async def settle(self, key: TaskKey, status: Status, error: str | None, action: str = "") -> Task | None:
+        """Give the record its next status after a run that could not do its work; None when it is gone."""
         async with self._ledger.write() as db:
             old = await self._find(db, key)
             if old is None:
                 return None
-            attempts = old.attempts + failed_runs
-            return await self._put(db, replace(old, status=status, attempts=attempts, error=error, action=action))
+            return await self._put(db, replace(old, status=status, error=error, action=action))
+
+    async def fail(self, key: TaskKey, status: Status, error: str, action: str, used: tuple[int, int]) -> Task | None:
+        """Count a failed run and note it, with the input and output tokens it used; None when the record is gone."""
+        async with self._ledger.write() as db:
+            old = await self._find(db, key)
+            if old is None:
+                return None
+            await db.execute(
+                f"INSERT INTO task_attempt VALUES ({', '.join('?' * 9)})",
+                (self.shelf, *key, self._ms(), old.route, error, *used),
+            )
+            await db.execute(
+                f"DELETE FROM task_attempt WHERE {_OF_TASK} AND rowid NOT IN"
+                f" (SELECT rowid FROM task_attempt WHERE {_OF_TASK} ORDER BY rowid DESC LIMIT ?)",
+                (self.shelf, *key, self.shelf, *key, KEEP_ATTEMPTS),
+            )
+            return await self._put(
+                db, replace(old, status=status, attempts=old.attempts + 1, error=error, action=action)
+            )
 
     async def set_route(self, key: TaskKey, route: str) -> None:
         """Note which model route a task is using."""
         async with self._ledger.write() as db:
             await db.execute(
-                "UPDATE task SET route = ? WHERE shelf = ? AND kind = ? AND session_id = ? AND version = ?",
+                f"UPDATE task SET route = ? WHERE {_OF_TASK}",
                 (route, self.shelf, *key),
             )
 
@@ -166,21 +244,24 @@ class Tasks:
         """Make the deferred records of one conversation, or of all, pending again."""
         async with self._ledger.write() as db:
             rows = await db.execute_fetchall(
-                "UPDATE task SET status = 'pending', changed_at = ?"
-                " WHERE shelf = ? AND status = 'deferred' AND coalesce(?, session_id) = session_id"
-                " RETURNING kind, session_id, version",
-                (self._ms(), self.shelf, session_id),
+                "UPDATE task SET status = 'pending', changed_at = ? WHERE shelf = ? AND status = 'deferred'"
+                f"{'' if session_id is None else ' AND session_id = ?'} RETURNING kind, session_id, version",
+                (self._ms(), self.shelf, *(() if session_id is None else (session_id,))),
             )
             return [TaskKey(*row) for row in rows]
 
-    async def retry(self, key: TaskKey) -> Task | None:
-        """A person wants another try: same range, no attempts spent; None when it is gone or running. Logged."""
+    async def retry(self, key: TaskKey, first_route: int = 0) -> Task | None:
+        """A person wants another try, from one of the models on: same range, no attempts spent. Logged.
+
+        None when it is gone or running.
+        """
         async with self._ledger.write() as db:
             old = await self._find(db, key)
             if old is None or old.status == "running":
                 return None
             await self._history.activity("retry", old.id, old.error or "", db)
-            return await self._put(db, replace(old, status="pending", attempts=0, error=None, action="", route=""))
+            fresh = replace(old, status="pending", attempts=0, error=None, action="", route="")
+            return await self._put(db, replace(fresh, first_route=first_route))
 
     async def discard(self, key: TaskKey) -> Task | None:
         """A person gives it up: the record goes; None when it is gone already or running. Logged."""

@@ -26,6 +26,7 @@ IDLE_KINDS = ("log-message", "consolidate")
 RETRY_AFTER_LIMIT = 300.0
 BACKOFF_FIRST, BACKOFF_LIMIT = 5.0, 300.0
 UNTIL_LIMIT = 3600.0
+_NO_USE = 1000  # counts as so many tries in vain: nobody need wait for it
 _SLICE = 500
 
 
@@ -71,7 +72,6 @@ class Queue:
         self._timers: dict[TaskKey, Timer] = {}
         self._again: set[TaskKey] = set()  # enqueued while running
         self._backoffs: Counter[TaskKey] = Counter()
-        self._parked: set[TaskKey] = set()  # wait for an instant, of which a new setting or a wake-up may know better
         self._paused = False
         self._disposed = False
         self._changed = asyncio.Event()
@@ -178,8 +178,8 @@ class Queue:
         self._pump()
 
     def look_again(self) -> None:
-        """Try at once what waits for an instant: the settings changed, or the machine was asleep meanwhile."""
-        for key in tuple(self._parked):
+        """Try at once what its surroundings held up: the settings changed, or the machine was asleep meanwhile."""
+        for key in [key for key in self._timers if key in self._backoffs]:
             self._schedule(key)
         self._pump()
 
@@ -244,7 +244,6 @@ class Queue:
             self._timers[key] = self._clock.call_later(delay, lambda: self._schedule(key))
 
     def _cancel_timer(self, key: TaskKey) -> None:
-        self._parked.discard(key)
         if timer := self._timers.pop(key, None):
             timer.cancel()
 
@@ -359,8 +358,7 @@ class Queue:
 
     def _park(self, key: TaskKey, until: float) -> float:
         # Not for longer than an hour: the time of day may be set, and what is waited for may come sooner.
-        self._backoffs.pop(key, None)
-        self._waits_until.add(key)
+        self._backoffs[key] += _NO_USE
         return min(max(until - self._clock.time(), BACKOFF_FIRST), UNTIL_LIMIT)
 
     # -- waiting ------------------------------------------------------------------------------------------------------
