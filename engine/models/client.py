@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any
 from engine.errors import Environment, UserFixable
 from engine.models import effort, providers, quota, wire
 from engine.models.budget import Budget, BudgetReached
-from engine.models.call import CallLog, Judge, KeySource, ModelError, Reply, Warn
+from engine.models.call import CallLog, Hop, Judge, KeySource, ModelError, Reply, Warn
 from engine.models.detail import safe_detail
 from engine.models.health import Health, RouteHealth
 from engine.models.routes import BUILTIN, Route
-from engine.models.stream import Aborted, Answer, Malformed
+from engine.models.stream import NO_CONNECTION, Aborted, Answer, Malformed
 from engine.policy.text import tokens
 
 if TYPE_CHECKING:
@@ -200,7 +200,8 @@ class ChatClient:
             sentence = f"{error.title}: {error.message}"
             raise ModelError(sentence, action=error.action, hop="connection" if offline else "limit") from error
         if reply.finish not in ("stop", "max-tokens"):
-            raise ModelError(f"{_label(route)} gave no whole answer: {reply.detail}.", hop="stream")
+            hop: Hop = "connection" if reply.detail.startswith(NO_CONNECTION) else "stream"
+            raise ModelError(f"{_label(route)} gave no whole answer: {reply.detail}.", hop=hop)
         return f"{_label(route)} answered in {time.monotonic() - started:.1f} s."
 
     async def models(self, route: Route) -> list[str]:
@@ -270,7 +271,6 @@ class ChatClient:
             raise
         else:
             self._warned.discard(f"auth:{route.provider}")
-            self._health.worked(route)
         if answer.error:
             detail = safe_detail(answer.error, key=key, texts=texts)
             if quota.used_up(answer.error):
@@ -278,6 +278,7 @@ class ChatClient:
             return "error", detail
         if finish:
             return finish, detail
+        self._health.worked(route)
         if answer.finish != "stop":
             return answer.finish, answer.finish
         return ("stop", "") if answer.text.strip() else ("error", "the answer is empty")

@@ -50,6 +50,7 @@ class Health:
         place = _places(route)[1 if error.auth and error.status != 403 else 0]
         state: State = "refused" if error.auth else "failing" if error.until is None else "parked"
         self._faults[place] = _Fault(state, error, _mark(key), route.limits)
+        self._worked.discard(_places(route)[0])
 
     def fault(self, route: Route, key: str) -> ModelError | None:
         """Why a route must not be asked now with this key; None when it may."""

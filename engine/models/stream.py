@@ -10,6 +10,9 @@ from engine.policy.text import tokens
 MAX_BYTES = 8 * 2**20
 """A server that ignores the output cap is cut off here."""
 
+NO_CONNECTION = "no connection"
+"""How the detail of a call begins that was given up before the server took it."""
+
 _FINISH = {
     "stop": "stop",
     "end_turn": "stop",
@@ -97,7 +100,7 @@ class Answer:
     def _event(self, data: bytes) -> None:
         try:
             event = json.loads(data)
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise Malformed("the answer is not in the form of a chat completion") from error
         if not isinstance(event, dict):
             raise Malformed("the answer is not in the form of a chat completion")

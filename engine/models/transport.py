@@ -16,7 +16,7 @@ import truststore
 from engine.models import quota
 from engine.models.call import Hop, ModelError
 from engine.models.network import CHECK, CHECK_PROXY, explain, online, proxy_for
-from engine.models.stream import MAX_BYTES, Aborted, Answer, Malformed, error_message
+from engine.models.stream import MAX_BYTES, NO_CONNECTION, Aborted, Answer, Malformed, error_message
 
 CONNECT = 10.0
 MAX_RETRY_AFTER = 300.0
@@ -65,7 +65,7 @@ class Http:
                     answer.accepted = True
                     await _read(response, answer, label, self._now())
         except httpx.ConnectTimeout as error:
-            raise Aborted(f"no connection within {min(timeout, CONNECT):g} s") from error
+            raise Aborted(f"{NO_CONNECTION} within {min(timeout, CONNECT):g} s") from error
         except (TimeoutError, httpx.TimeoutException) as error:
             if not answer.finish:
                 waited = isinstance(error, httpx.ReadTimeout) and self._idle < timeout
@@ -95,7 +95,7 @@ class Http:
             raise await asyncio.to_thread(explain, error, url, label, proxy, self._is_online) from error
         except (httpx.InvalidURL, httpx.DecodingError, UnicodeError) as error:
             raise _unusable(url, label, error) from error
-        except (ValueError, Malformed) as error:
+        except (ValueError, RecursionError, Malformed) as error:
             raise ModelError(f"{label} lists no models there.", permanent=True, action=CHECK, hop="stream") from error
 
     async def _client(self, url: str, wish: str) -> tuple[str, httpx.AsyncClient]:
@@ -220,7 +220,7 @@ async def _said(response: httpx.Response) -> tuple[str, str]:
                 break
     try:
         parsed = json.loads(body)
-    except ValueError:
+    except (ValueError, RecursionError):
         text = body.decode("utf-8", "replace").strip()
         return ("" if text.startswith("<") else text[:300]), ""
     if isinstance(parsed, list) and parsed:

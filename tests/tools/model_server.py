@@ -298,6 +298,9 @@ async def _until_gone(reader: asyncio.StreamReader, request: Request) -> AsyncIt
     watcher = asyncio.create_task(watch())
     try:
         yield
+    except ConnectionError:
+        request.gone.set()
+        raise
     finally:
         watcher.cancel()
 
