@@ -38,6 +38,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
         return serve(Path(options.home) if options.home else Home.find().shelves)
     home = Home.find()
+    logging.getLogger().addHandler(logging.NullHandler())  # what a person has to know is said in words of its own
     try:
         with asyncio.Runner() as runner:
             return runner.run(_COMMANDS[options.command](home, options))
