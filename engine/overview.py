@@ -85,7 +85,7 @@ class Overview:
 
     async def tasks(self, tasks: list[Task]) -> list[FailedTask]:
         """Tasks with the titles of their conversations."""
-        titles = await self._logs.titles()
+        titles = await self._logs.titles(task.session_id for task in tasks)
         return [
             FailedTask(
                 task_id=task.id,
@@ -107,8 +107,7 @@ class Overview:
         """Every log file that is not simply fine, with its reason."""
         return [
             {"path": file.path, "session": file.session_id, "status": file.status, "reason": file.reason}
-            for file in await self._logs.files()
-            if file.status != "ok"
+            for file in await self._logs.troubled()
         ]
 
     async def model_totals(self) -> CallTotals:

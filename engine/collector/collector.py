@@ -12,7 +12,7 @@ from engine.collector.scan import Batch, FileNews, read_batches
 from engine.collector.withdrawn import hidden_ids
 from engine.errors import CompanionError
 from engine.ledger.database import Ledger
-from engine.ledger.logs import LogFile, Logs
+from engine.ledger.logs import KnownFile, LogFile, Logs
 from engine.ledger.progress import Progress
 from engine.sources.dsh.discovery import discover
 from engine.sources.dsh.reader import DshLog, read_range
@@ -110,7 +110,8 @@ class Collector:
             to = _Target(shelf, cutoff, sink)
             discovery = await asyncio.to_thread(discover, self._root)
             self._found = {found.path: found for found in discovery.logs}
-            known = {row.path: row for row in await self._logs.files()}
+            paths = [str(one.path) for one in discovery.logs] + [str(one.path) for one in discovery.problems]
+            known = await self._logs.known(paths, shelf)
             await self._note_problems(discovery, known)
             sweep = Sweep(seen=len(discovery.logs) + len(discovery.problems), skipped=len(discovery.problems))
             for problem in discovery.problems:
@@ -135,11 +136,12 @@ class Collector:
             group = [f for f in self._found.values() if f.session_id in sessions]
             fresh = await asyncio.to_thread(_stat_again, group)
             self._found.update({f.path: f for f in fresh})
-            known = await self._logs.at([str(f.path) for f in fresh])
-            await self._visit_all(_by_session(fresh), known, _Target(shelf, cutoff, sink), Sweep(), everything=None)
+            known = await self._logs.known([str(f.path) for f in fresh], shelf)
+            to = _Target(shelf, cutoff, sink)
+            await self._visit_all(_by_session(fresh), known, to, Sweep(), everything=None)
             return True
 
-    async def _in_order(self, groups: list[list[FoundLog]], known: dict[str, LogFile]) -> list[list[FoundLog]]:
+    async def _in_order(self, groups: list[list[FoundLog]], known: dict[str, KnownFile]) -> list[list[FoundLog]]:
         """Conversations oldest first: a fork follows its parent, so that a shared message is at home in the parent."""
         unread = [g for g in groups if str(g[0].path) not in known]
         births = dict(zip((g[0].path for g in unread), await asyncio.to_thread(_births, unread), strict=True))
@@ -150,13 +152,15 @@ class Collector:
 
         return sorted(groups, key=age)
 
-    async def _note_problems(self, discovery: Discovery, known: dict[str, LogFile]) -> None:
+    async def _note_problems(self, discovery: Discovery, known: dict[str, KnownFile]) -> None:
         current = {str(problem.path) for problem in discovery.problems} | {str(f.path) for f in discovery.logs}
-        gone = [path for path, row in known.items() if row.session_id is None and path not in current]
+        gone = [path for path in await self._logs.unidentified() if path not in current]
         fresh = []
         for problem in discovery.problems:
-            row = known.get(str(problem.path)) or LogFile(path=str(problem.path))
-            if (row.status, row.reason) != (problem.status, problem.reason):
+            path = str(problem.path)
+            seen = known.get(path)
+            if seen is None or (seen.status, seen.reason) != (problem.status, problem.reason):
+                row = (await self._logs.at([path])).get(path) or LogFile(path=path)
                 fresh.append(replace(row, status=problem.status, reason=problem.reason))
                 log.warning("%s: %s", problem.status, problem.path.name)
         if not gone and not fresh:
@@ -169,7 +173,7 @@ class Collector:
     async def _visit_all(
         self,
         groups: list[list[FoundLog]],
-        known: dict[str, LogFile],
+        known: dict[str, KnownFile],
         to: _Target,
         sweep: Sweep,
         *,
@@ -177,9 +181,8 @@ class Collector:
     ) -> None:
         trouble: CompanionError | None = None
         for group in groups:
-            rows = [known.get(str(found.path)) for found in group]
             try:
-                await self._visit(group, rows, to, sweep, everything=everything)
+                await self._visit(group, known, to, sweep, everything=everything)
             except (OSError, RangeLost) as error:
                 log.warning("cannot read %s now: %s", group[0].session_id, error)
             except CompanionError as error:
@@ -191,13 +194,22 @@ class Collector:
     async def _visit(
         self,
         group: list[FoundLog],
-        rows: Sequence[LogFile | None],
+        known: dict[str, KnownFile],
         to: _Target,
         sweep: Sweep,
         *,
         everything: bool | None,
     ) -> None:
-        if any(_changed(found, row) for found, row in zip(group, rows, strict=True)):
+        seen = [known.get(str(found.path)) for found in group]
+        changed = any(_changed(found, one) for found, one in zip(group, seen, strict=True))
+        if not changed and not any(one is not None and one.unfinished for one in seen):
+            for one in seen:
+                if one is not None:
+                    sweep.count(one.status)
+            return
+        stored = await self._logs.at([str(found.path) for found in group])
+        rows: Sequence[LogFile | None] = [stored.get(str(found.path)) for found in group]
+        if changed:
             rows = await self._read(group, rows, to)
             sweep.read += len(group)
         for row in rows:
@@ -324,7 +336,7 @@ def _older(group: list[FoundLog], cutoff: int) -> bool:
     return max(found.mtime_ns for found in group) < cutoff * 1_000_000
 
 
-def _changed(found: FoundLog, row: LogFile | None) -> bool:
+def _changed(found: FoundLog, row: KnownFile | None) -> bool:
     if row is None or row.status in ("unreadable", "duplicate"):
         return True
     return (found.size, found.mtime_ns) != (row.size, row.mtime_ns)

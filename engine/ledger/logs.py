@@ -44,6 +44,20 @@ class LogFile:
 
 
 @dataclass(frozen=True, slots=True)
+class KnownFile:
+    """As much of a log file as tells what there is to do; `unfinished`: a shelf does not have all of it yet."""
+
+    path: str
+    session_id: str | None
+    size: int
+    mtime_ns: int
+    status: str
+    reason: str
+    created_at: int
+    unfinished: int
+
+
+@dataclass(frozen=True, slots=True)
 class MessageRow:
     """A loggable message at its home: the file where its id was seen first. `ordinal` counts within the session."""
 
@@ -74,8 +88,20 @@ class TurnMark:
 _FILE_COLUMNS = tuple(LogFile.__dataclass_fields__)
 _MESSAGE_COLUMNS = tuple(MessageRow.__dataclass_fields__)
 _MARK_COLUMNS = tuple(TurnMark.__dataclass_fields__)
+_SELECT_KNOWN = """
+    SELECT f.path, f.session_id, f.size, f.mtime_ns, f.status, f.reason, f.created_at,
+           f.cut IS NOT NULL AND (f.next_seq > max(f.cut, coalesce(w.logged_seq, 0))
+                                  OR f.node_seq IS NOT NULL AND NOT coalesce(n.present, 0)) AS unfinished
+    FROM log_file f
+    LEFT JOIN watermark w ON w.shelf = ? AND w.session_id = f.session_id AND w.version = f.version
+    LEFT JOIN session_node n ON n.shelf = ? AND n.session_id = f.session_id
+"""
 _SELECT_MESSAGES = f"SELECT {', '.join(_MESSAGE_COLUMNS)} FROM message WHERE session_id = ?"
 _SELECT_MARKS = f"SELECT {', '.join(_MARK_COLUMNS)} FROM mark WHERE session_id = ? AND version = ?"
+
+
+def _marks(values: Sequence[str]) -> str:
+    return ", ".join("?" * len(values))
 
 
 def _file(row: sqlite3.Row) -> LogFile:
@@ -104,8 +130,27 @@ class Logs:
 
     async def at(self, paths: Sequence[str]) -> dict[str, LogFile]:
         """What is known of the files at these few paths."""
-        rows = await self._ledger.read(f"SELECT * FROM log_file WHERE path IN ({', '.join('?' * len(paths))})", paths)
+        rows = await self._ledger.read(f"SELECT * FROM log_file WHERE path IN ({_marks(paths)})", paths)
         return {file.path: file for file in map(_file, rows)}
+
+    async def known(self, paths: Sequence[str], shelf: str) -> dict[str, KnownFile]:
+        """What is known of the files at these paths, however many there are, and whether a shelf has all of them."""
+        found: dict[str, KnownFile] = {}
+        for start in range(0, len(paths), _CHUNK):
+            part = paths[start : start + _CHUNK]
+            sql = f"{_SELECT_KNOWN} WHERE f.path IN ({_marks(part)})"
+            rows = await self._ledger.read(sql, (shelf, shelf, *part))
+            found |= {row["path"]: KnownFile(**dict(row)) for row in rows}
+        return found
+
+    async def unidentified(self) -> list[str]:
+        """Paths of the files whose conversation is not known."""
+        return [row[0] for row in await self._ledger.read("SELECT path FROM log_file WHERE session_id IS NULL")]
+
+    async def troubled(self) -> list[LogFile]:
+        """Files that are not simply fine, older conversations first."""
+        rows = await self._ledger.read("SELECT * FROM log_file WHERE status != 'ok' ORDER BY created_at, path")
+        return [_file(row) for row in rows]
 
     async def of_session(self, session_id: str) -> list[LogFile]:
         """The readable files of a conversation, oldest format first."""
@@ -251,19 +296,31 @@ class Logs:
 
     async def overview(self, shelf: str, cutoff: int, limit: int) -> list[sqlite3.Row]:
         """Conversations newest first: id, title, project, last_time, messages, waiting (tokens), status, reason."""
+        # A conversation has one file per format at most, so among this many files there are enough conversations.
         sql = """
+            WITH newest AS (
+                SELECT session_id, max(last_time) AS last_time FROM (
+                    SELECT session_id, last_time FROM log_file WHERE subagent = 0 AND session_id IS NOT NULL
+                    ORDER BY last_time DESC LIMIT ? * 8)
+                GROUP BY session_id ORDER BY 2 DESC LIMIT ?)
             SELECT f.session_id, f.title, f.project, max(f.last_time) AS last_time, f.status, f.reason,
                    (SELECT count(*) FROM message m WHERE m.session_id = f.session_id) AS messages,
                    (SELECT coalesce(sum(m.tokens), 0) FROM message m JOIN watermark w
                       ON w.shelf = ? AND w.session_id = m.session_id AND w.version = m.version
                      WHERE m.session_id = f.session_id AND m.withdrawn = 0 AND m.time >= ?
                        AND m.seq >= w.consolidated_seq AND m.seq < w.logged_seq) AS waiting
-            FROM log_file f WHERE f.session_id IS NOT NULL AND f.subagent = 0
-            GROUP BY f.session_id ORDER BY last_time DESC LIMIT ?
+            FROM newest n JOIN log_file f ON f.session_id = n.session_id AND f.subagent = 0
+            GROUP BY f.session_id ORDER BY last_time DESC
         """
-        return await self._ledger.read(sql, (shelf, cutoff, limit))
+        return await self._ledger.read(sql, (limit, limit, shelf, cutoff))
 
-    async def titles(self) -> dict[str, str]:
-        """Title of each conversation, from its newest format."""
-        sql = "SELECT session_id, title FROM log_file WHERE title != '' ORDER BY version"
-        return {row["session_id"]: row["title"] for row in await self._ledger.read(sql)}
+    async def titles(self, session_ids: Iterable[str]) -> dict[str, str]:
+        """Title of each of these conversations that has one, from its newest format."""
+        wanted = list(dict.fromkeys(session_ids))
+        found: dict[str, str] = {}
+        for start in range(0, len(wanted), _CHUNK):
+            part = wanted[start : start + _CHUNK]
+            sql = f"SELECT session_id, title FROM log_file WHERE session_id IN ({_marks(part)}) AND title != ''"
+            rows = await self._ledger.read(f"{sql} ORDER BY version", part)
+            found |= {row["session_id"]: row["title"] for row in rows}
+        return found

@@ -48,6 +48,30 @@ class Progress:
         rows = await self._ledger.read("SELECT * FROM watermark WHERE shelf = ? ORDER BY session_id, version", (shelf,))
         return [_watermark(row) for row in rows]
 
+    async def behind(self, shelf: str, cutoff: int, least: int, quiet_since: int | None = None) -> list[Watermark]:
+        """Rows with at least `least` tokens that are logged and not summarised, of what may be recorded.
+
+        With `quiet_since` (epoch ns) only of finished turns in files last written before it, for which no summary is
+        queued or failed.
+        """
+        sql = """
+            SELECT w.* FROM watermark w
+            WHERE w.shelf = ? AND w.consolidated_seq < w.logged_seq
+              AND (SELECT coalesce(sum(m.tokens), 0) FROM message m
+                   WHERE m.session_id = w.session_id AND m.version = w.version AND m.seq >= w.consolidated_seq
+                     AND m.seq < w.logged_seq AND m.time >= ? AND NOT m.withdrawn) >= ?
+        """
+        if quiet_since is not None:
+            sql += """
+              AND EXISTS (SELECT 1 FROM log_file f WHERE f.session_id = w.session_id AND f.version = w.version
+                          AND NOT f.turn_open AND f.mtime_ns <= ?)
+              AND NOT EXISTS (SELECT 1 FROM task t WHERE t.shelf = w.shelf AND t.kind = 'consolidate'
+                              AND t.session_id = w.session_id AND t.version = w.version)
+            """
+        values = (shelf, cutoff, least, *(() if quiet_since is None else (quiet_since,)))
+        rows = await self._ledger.read(f"{sql} ORDER BY w.session_id, w.version", values)
+        return [_watermark(row) for row in rows]
+
     async def advance(
         self,
         db: Connection | None,

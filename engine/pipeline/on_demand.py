@@ -58,12 +58,6 @@ async def give_up(context: Context, task: Task) -> bool:
 
 async def close_idle(context: Context, quiet_since: float, min_tokens: int) -> None:
     """Summarise the rest of conversations whose files were last written before `quiet_since` (epoch seconds)."""
-    waiting = {
-        (mark.session_id, mark.version)
-        for mark in await context.progress.all(context.shelf)
-        if mark.consolidated_seq < mark.logged_seq
-    } - {(task.session_id, task.version) for task in await context.queue.tasks() if task.kind == "consolidate"}
-    for session_id, version in sorted(waiting):
-        file = await context.logs.file(session_id, version)
-        if file is not None and not file.turn_open and file.mtime_ns / 1e9 <= quiet_since:
-            await summarise_file(context, session_id, version, min_tokens)
+    quiet = int(quiet_since * 1e9)
+    for mark in await context.progress.behind(context.shelf, context.cutoff, max(1, min_tokens), quiet):
+        await summarise_file(context, mark.session_id, mark.version, min_tokens)

@@ -5,7 +5,7 @@ import logging
 import traceback
 from collections import Counter, deque
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from engine.clock import Clock, SystemClock, Timer
 from engine.errors import CompanionError, Deferred, Environment, TaskError, UserFixable
@@ -46,8 +46,6 @@ class Queue:
     An executor must have its watermarks durable before it returns. It raises Deferred (no failure, sleeps until it is
     woken), UserFixable (the same, with what a person has to do), Environment (no attempt spent, tried again after 5 s
     to 5 min, or at the instant it names), TaskError, or anything else (a failed attempt).
-
-    In the snapshot an executor gets, `attempts` says which route's turn it is: it counts from `first_route` on.
     """
 
     def __init__(
@@ -310,7 +308,7 @@ class Queue:
     async def _carry_out(self, executor: Executor, task: Task, used: Tokens) -> float | None:
         key = task.key
         try:
-            await executor(replace(task, attempts=task.first_route + task.attempts))
+            await executor(task)
         except asyncio.CancelledError:
             await self._records.settle(key, "pending", None)
             if (current := asyncio.current_task()) is not None and current.cancelling():
