@@ -10,11 +10,12 @@ def started(pid: int) -> str | None:
     """What tells a process from a later one with the same id; None where the system does not say, or it is gone."""
     if sys.platform == "linux":
         try:
-            ticks = Path(f"/proc/{pid}/stat").read_text("utf-8", "replace").rpartition(")")[2].split()[19]
+            fields = Path(f"/proc/{pid}/stat").read_text("utf-8", "replace").rpartition(")")[2].split()
             boot = Path("/proc/sys/kernel/random/boot_id").read_text("ascii").strip()
+            # A zombie has ended; it only waits for whoever should ask how.
+            return None if fields[0] == "Z" else f"{boot} {fields[19]}"
         except (OSError, IndexError):
             return None
-        return f"{boot} {ticks}"
     return ps(pid, "lstart")
 
 

@@ -81,8 +81,13 @@ class Writer:
         project: str,
         recorded: datetime.date,
         derived_from: str,
+        relation: str = "",
+        target: str = "",
     ) -> str:
-        """Store a work unit and what it was derived from; its name. `recorded` is the UTC date of the run."""
+        """Store a work unit, what it was derived from and how it relates to an older entry; its name.
+
+        `recorded` is the UTC date of the run.
+        """
         content = bodies.classified(content, classification)
         name = work_unit_name(title, content)
         topics = [slug(tag) for tag in tags if tag.strip()][:_MAX_TOPICS]
@@ -90,6 +95,8 @@ class Writer:
         await self._entry("wu", name, bodies.work_unit_body(content, recorded), all_tags, project, embed=True)
         await self.edge(name, "is_a", "work-unit", project)
         await self.edge(name, "derivedFrom", derived_from, project)
+        if relation:
+            await self.edge(name, relation, target, project)
         return name
 
     async def edge(self, head: str, relation: str, tail: str, project: str, embed: bool = True) -> bool:

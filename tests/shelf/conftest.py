@@ -107,7 +107,6 @@ class Hypatia:
         self.home.mkdir()
         self.log = folder / "hypatia.log"
         self.told: list[tuple[str, bool]] = []
-        self.supervisor = Supervisor()
         if program is None:
             program = str(folder / "hypatia")
             Path(program).write_text(f'#!/bin/sh\nexec "{sys.executable}" -S "{HYPATIA}" "$@"\n')
@@ -128,23 +127,30 @@ class Hypatia:
     @asynccontextmanager
     async def client(self, lacks: str = "", **how: Any) -> AsyncIterator[ShelfClient]:
         tell = lambda key, problem: self.told.append((key, problem is not None))  # noqa: E731
-        client = ShelfClient(self.command(lacks), self.supervisor, tell=tell, **how)
+        supervisor = Supervisor()
+        client = ShelfClient(self.command(lacks), supervisor, tell=tell, **how)
         try:
             yield client
         finally:
             await client.close()
         await asyncio.sleep(0)
-        assert self.supervisor.names() == []
+        assert supervisor.names() == []
 
 
-@pytest.fixture(params=["scripted", pytest.param("real", marks=pytest.mark.real_hypatia)])
-def hypatia(request: pytest.FixtureRequest, tmp_path: Path) -> Hypatia:
-    if request.param == "scripted":
-        return Hypatia(tmp_path)
-    program = shutil.which("hypatia")
-    if program is None:
+def hypatia_of(kind: str, folder: Path) -> Hypatia:
+    """A `scripted` one or a `real` one; skips where there is none."""
+    program = shutil.which("hypatia") if kind == "real" else None
+    if kind == "real" and program is None:
         pytest.skip("no hypatia program on PATH")
-    return Hypatia(tmp_path, program)
+    return Hypatia(folder, program)
+
+
+REAL = pytest.mark.real_hypatia
+
+
+@pytest.fixture(params=["scripted", pytest.param("real", marks=REAL)])
+def hypatia(request: pytest.FixtureRequest, tmp_path: Path) -> Hypatia:
+    return hypatia_of(request.param, tmp_path)
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from engine.paths import Home
-from engine.shelf.command import find_server
+from engine.shelf.command import ServerCommand, find_server, usual_folders
 
 
 def program(path: Path) -> Path:
@@ -65,3 +65,40 @@ def test_a_module_in_the_users_home_does_not_shadow_the_built_in_server(tmp_path
         [server.argv[0], "-c", code], cwd=home, env=server.env, capture_output=True, text=True, check=True
     ).stdout
     assert str(home) not in shown
+
+
+@pytest.mark.parametrize(
+    ("platform", "env", "expected"),
+    [
+        ("linux", {"HOME": "/h"}, {"/h/.local/bin", "/h/bin", "/h/.cargo/bin", "/usr/local/bin"}),
+        ("darwin", {"HOME": "/h"}, {"/h/.local/bin", "/opt/homebrew/bin", "/usr/local/bin"}),
+        ("win32", {"USERPROFILE": "/h", "LOCALAPPDATA": "/l"}, {"/h/.local/bin", "/l/Programs/hypatia"}),
+        ("linux", {"HOME": "/h", "HYPATIA_INSTALL_DIR": "/opt/hypatia"}, {"/opt/hypatia", "/h/.local/bin"}),
+    ],
+    ids=["linux", "macos", "windows", "install-dir"],
+)
+def test_the_usual_folders_of_programs(platform: str, env: dict[str, str], expected: set[str]) -> None:
+    folders = usual_folders(platform, env)
+    assert expected <= set(folders)
+    assert folders[0] == env.get("HYPATIA_INSTALL_DIR", "/h/.local/bin")
+
+
+def test_path_wins_over_the_usual_folders_and_they_over_the_built_in_server(
+    tmp_path: Path, env: dict[str, str]
+) -> None:
+    env["HYPATIA_INSTALL_DIR"] = str(tmp_path / "opt")
+    for folder in (tmp_path / "opt", tmp_path / "user" / ".cargo" / "bin"):
+        program(folder / "hypatia")
+    assert find_server(Home.at(tmp_path / "data"), env=env).argv[0] == str(tmp_path / "opt" / "hypatia")
+    program(tmp_path / "bin" / "hypatia")
+    assert find_server(Home.at(tmp_path / "data"), env=env).argv[0] == str(tmp_path / "bin" / "hypatia")
+
+
+def test_a_program_is_known_by_its_file(tmp_path: Path) -> None:
+    command = ServerCommand((str(program(tmp_path / "hypatia")), "mcp"), "hypatia")
+    before = command.identity()
+    assert before == command.identity()
+    program(tmp_path / "new").replace(tmp_path / "hypatia")
+    assert command.identity() != before
+    assert ServerCommand((str(tmp_path / "none"), "mcp"), "hypatia").identity() is None
+    assert command.program == (str(tmp_path / "hypatia"),)

@@ -1,24 +1,18 @@
 """The client and the writer against the real built-in server."""
 
-import asyncio
 import contextlib
 import datetime
-import os
-import random
 import shutil
-import signal
 import sqlite3
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from engine.errors import UserFixable
-from engine.shelf.lists import scopes
 from engine.shelf.process import ShelfClient, ShelfError, ShelfNotConnected
-from engine.shelf.shelves import Shelf, connect, disconnect, list_shelves
+from engine.shelf.shelves import connect
 from engine.shelf.writer import Writer
-from tests.shelf.conftest import alive, built_in
+from tests.shelf.conftest import built_in
 
 DAY = datetime.date(2026, 3, 9)
 PROJECT = "harbour"
@@ -98,46 +92,6 @@ async def test_a_withdrawn_message_leaves_no_trace(tmp_path: Path) -> None:
             assert not [triple for triple in await statements(client) if "msg-s-1" in triple]
 
 
-async def test_killed_at_any_moment_and_repeated_the_shelf_is_the_same(tmp_path: Path) -> None:
-    async with built_in(tmp_path / "calm") as client:
-        await conversation(Writer(client, "default"))
-        expected = await entries(client), await statements(client)
-    dice = random.Random(7)
-    async with built_in(tmp_path / "stormy") as client:
-        kills = 0
-        while kills < 8:
-            await client.call("list_shelves", {})
-            pid = client.pid
-            assert pid is not None
-            asyncio.get_running_loop().call_later(dice.random() * 0.03, _kill, pid)
-            try:
-                while client.pid == pid:
-                    await conversation(Writer(client, "default"))
-            except ShelfError as error:
-                assert error.kind in ("crashed", "cannot start")
-            kills += 1
-        await conversation(Writer(client, "default"))
-        assert (await entries(client), await statements(client)) == expected
-
-
-def _kill(pid: int) -> None:
-    if alive(pid):
-        os.kill(pid, signal.SIGKILL)
-
-
-@pytest.mark.parametrize(
-    ("given", "stored"),
-    [(["proj", ""], ["proj", ""]), (["a,b"], ["a", "b"]), ([""], None)],
-    ids=["X-12-global", "X-12-comma", "X-12-blank"],
-)
-async def test_x_12_scopes_are_stored_like_the_command_lines(
-    tmp_path: Path, given: list[str], stored: list[str] | None
-) -> None:
-    async with built_in(tmp_path) as client:
-        await client.call("knowledge_create", {"name": "n", "scopes": scopes(given)})
-        assert (await client.call("knowledge_get", {"name": "n"}))["content"]["scopes"] == stored
-
-
 @pytest.mark.parametrize(
     ("text", "stored"),
     [
@@ -152,25 +106,6 @@ async def test_x_13_bodies_are_stored_whole(tmp_path: Path, text: str, stored: s
     async with built_in(tmp_path) as client:
         await Writer(client, "default").message("msg-s-0", text, PROJECT)
         assert (await client.call("knowledge_get", {"name": "msg-s-0"}))["content"]["data"] == stored
-
-
-async def test_shelves_are_connected_listed_and_disconnected(tmp_path: Path) -> None:
-    async with built_in(tmp_path / "home") as client:
-        folder = tmp_path / "my notes"
-        assert await connect(client, folder) == Shelf("my notes", str(folder), True)
-        assert [shelf.name for shelf in await list_shelves(client)] == ["default", "my notes"]
-        await Writer(client, "my notes").message("msg-s-0", "text", PROJECT)
-        assert not await Writer(client, "default").exists("msg-s-0")
-        with pytest.raises(UserFixable, match="already"):
-            await connect(client, tmp_path / "other", "my notes")
-        await disconnect(client, "my notes")
-        with pytest.raises(UserFixable):
-            await disconnect(client, "my notes")
-        with pytest.raises(ShelfNotConnected, match="my notes"):
-            await Writer(client, "my notes").exists("msg-s-0")
-        assert (folder / "hypatia.sqlite").exists()
-        await connect(client, folder)
-        assert await Writer(client, "my notes").exists("msg-s-0")
 
 
 async def test_a_vanished_folder_is_said_and_the_other_shelves_go_on(tmp_path: Path) -> None:

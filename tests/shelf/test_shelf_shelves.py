@@ -1,70 +1,135 @@
-"""Connecting and disconnecting through the command line of a Hypatia (contracts/hypatia.md 8)."""
+"""Connecting, making, naming and listing shelves on every kind of server (contracts/hypatia.md 8)."""
 
-import json
-import sys
+import shutil
+from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 
 import pytest
 
-from engine.errors import UserFixable
-from engine.shelf.process import ServerCommand, ShelfClient
-from engine.shelf.shelves import Shelf, connect, disconnect, list_shelves
-from tests.shelf.conftest import SCRIPT, Scripted, alive
+from engine.errors import Environment, UserFixable
+from engine.shelf.process import ShelfClient, ShelfNotConnected
+from engine.shelf.shelves import Shelf, connect, create, disconnect, list_shelves, rename, status
+from engine.shelf.writer import Writer
+from tests.shelf.conftest import REAL, Hypatia, alive, built_in, hypatia_of
 
-CLI = """
-import json, sys
-from pathlib import Path
-registry, verb, *arguments = Path(sys.argv[1]), *sys.argv[2:]
-if verb == "mcp":
-    sys.argv = [{script!r}, {log!r}, "shelves"]
-    exec(compile(Path({script!r}).read_text(), {script!r}, "exec"))
-shelves = json.loads(registry.read_text())
-if verb == "connect":
-    name, path = arguments[0].removeprefix("--name="), arguments[2]
-    if name in shelves:
-        sys.exit(f"Error: shelf error: shelf '{{name}}' is already connected")
-    shelves[name] = path
-elif shelves.pop(arguments[1], None) is None:
-    sys.exit(f"Error: shelf error: shelf '{{arguments[1]}}' is not connected")
-registry.write_text(json.dumps(shelves))
-"""
+type Opened = Callable[[], AbstractAsyncContextManager[ShelfClient]]
 
 
-@pytest.fixture
-def program(scripted: Scripted, tmp_path: Path) -> ServerCommand:
-    registry = scripted.log.with_suffix(".shelves")
-    registry.write_text(json.dumps({"default": "/d"}))
-    code = tmp_path / "cli.py"
-    code.write_text(CLI.format(script=str(SCRIPT), log=str(scripted.log)))
-    binary = tmp_path / "hypatia"
-    binary.write_text(f'#!/bin/sh\nexec "{sys.executable}" "{code}" "{registry}" "$@"\n')
-    binary.chmod(0o755)
-    return ServerCommand((str(binary), "mcp"), "hypatia")
+@pytest.fixture(
+    params=[
+        "built-in",
+        "scripted-mcp",
+        "scripted-cli",
+        pytest.param("real-mcp", marks=REAL),
+        pytest.param("real-cli", marks=REAL),
+    ]
+)
+def opened(request: pytest.FixtureRequest, tmp_path: Path) -> Opened:
+    """A client of every kind of server."""
+    kind, _, transport = request.param.partition("-")
+    if kind == "built":
+        return lambda: built_in(tmp_path / "home")
+    hypatia = hypatia_of(kind, tmp_path)
+    return lambda: hypatia.client(transport=transport)
 
 
-async def test_connect_and_disconnect_run_the_command_and_a_fresh_server_lists(
-    scripted: Scripted, program: ServerCommand, tmp_path: Path
+def names(shelves: list[Shelf]) -> list[str]:
+    return [shelf.name for shelf in shelves]
+
+
+async def test_a_shelf_is_connected_named_anew_used_and_disconnected(opened: Opened, tmp_path: Path) -> None:
+    async with opened() as client:
+        folder = tmp_path / "my notes"
+        assert await connect(client, folder) == Shelf("my notes", str(folder), True)
+        await Writer(client, "my notes").message("msg-s-0", "text", "P")
+        assert await rename(client, "my notes", "-notes") == Shelf("-notes", str(folder), True)
+        assert names(await list_shelves(client)) == ["-notes", "default"]
+        assert await Writer(client, "-notes").exists("msg-s-0")
+        with pytest.raises(ShelfNotConnected, match="my notes"):
+            await Writer(client, "my notes").exists("msg-s-0")
+        assert not await Writer(client, "default").exists("msg-s-0")
+        await disconnect(client, "-notes")
+        assert names(await list_shelves(client)) == ["default"]
+        assert (folder / "hypatia.sqlite").exists()
+
+
+async def test_a_refusal_is_said_in_the_programs_words_and_changes_nothing(opened: Opened, tmp_path: Path) -> None:
+    async with opened() as client:
+        with pytest.raises(UserFixable) as caught:
+            await connect(client, tmp_path / "x", "default")
+        assert caught.value.message == "Shelf 'default' is already connected."
+        with pytest.raises(UserFixable, match="is not connected"):
+            await disconnect(client, "none")
+        assert names(await list_shelves(client)) == ["default"]
+
+
+async def test_a_shelf_whose_folder_is_gone_is_listed_as_away(opened: Opened, tmp_path: Path) -> None:
+    async with opened() as client:
+        await connect(client, tmp_path / "gone")
+        await client.restart()
+        (tmp_path / "gone").rename(tmp_path / "moved")
+        (tmp_path / "gone").touch()  # nothing can be made in its place
+        away = next(shelf for shelf in await list_shelves(client) if shelf.name == "gone")
+        assert away == Shelf("gone", str(tmp_path / "gone"), False)
+        with pytest.raises(ShelfNotConnected, match="gone"):
+            await Writer(client, "gone").exists("x")
+        (tmp_path / "gone").unlink()
+        (tmp_path / "moved").rename(tmp_path / "gone")
+        assert not await Writer(client, "gone").exists("x")
+
+
+async def test_l_03_a_shelf_connected_by_another_program_is_found_after_a_restart(
+    hypatia: Hypatia, tmp_path: Path
 ) -> None:
-    client = ShelfClient(program, scripted.supervisor)
-    assert await list_shelves(client) == [Shelf("default", "/d", True)]
-    before = client.pid
-    folder = tmp_path / "my notes"
-    assert await connect(client, folder) == ("my notes", str(folder), True)
-    assert before is not None
-    assert not alive(before)
-    assert await connect(client, folder, "-x") == ("-x", str(folder), True)
-    await disconnect(client, "my notes")
-    assert [shelf.name for shelf in await list_shelves(client)] == ["-x", "default"]
-    await client.close()
+    async with hypatia.client() as client, hypatia.client(transport="cli") as other:
+        pid = (await list_shelves(client)) and client.pid
+        await connect(other, tmp_path / "late")
+        assert await Writer(client, "late").message("msg-s-0", "text", "P")
+        assert names(await list_shelves(client)) == ["default", "late"]
+        assert pid is not None
+        assert not alive(pid)
 
 
-async def test_a_refusal_is_said_in_the_programs_words(
-    scripted: Scripted, program: ServerCommand, tmp_path: Path
-) -> None:
-    client = ShelfClient(program, scripted.supervisor)
-    with pytest.raises(UserFixable) as caught:
-        await connect(client, tmp_path, "default")
-    assert caught.value.message == "Shelf 'default' is already connected."
-    with pytest.raises(UserFixable, match="is not connected"):
-        await disconnect(client, "none")
-    await client.close()
+async def test_a_new_shelf_needs_an_empty_folder(tmp_path: Path) -> None:
+    async with built_in(tmp_path / "home") as client:
+        (tmp_path / "empty").mkdir()
+        for name in ("empty", "absent"):
+            assert (await create(client, tmp_path / name)).connected
+        with pytest.raises(UserFixable, match="not empty"):
+            await create(client, tmp_path / "empty", "again")
+        (tmp_path / "file").touch()
+        with pytest.raises(UserFixable, match="not empty"):
+            await create(client, tmp_path / "file")
+        with pytest.raises((UserFixable, Environment)):
+            await create(client, tmp_path / "file" / "below")
+        assert names(await list_shelves(client)) == ["absent", "default", "empty"]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("none", "x", "no shelf “none”"),
+        ("work", "default", "is taken"),
+        ("work", " ", "needs a name"),
+        ("default", "x", "made again"),
+        ("away", "x", "cannot be opened"),
+    ],
+)
+async def test_a_label_that_cannot_be_changed_stays(tmp_path: Path, old: str, new: str, said: str) -> None:
+    async with built_in(tmp_path / "home") as client:
+        await connect(client, tmp_path / "work")
+        await connect(client, tmp_path / "away")
+        shutil.rmtree(tmp_path / "away")
+        before = await list_shelves(client)
+        with pytest.raises(UserFixable, match=said):
+            await rename(client, old, new)
+        assert await list_shelves(client) == before
+
+
+async def test_the_status_of_a_shelf_without_a_model(opened: Opened) -> None:
+    async with opened() as client:
+        await client.call("knowledge_create", {"name": "n"})
+        found = await status(client, "default")
+        assert (found.name, found.pending, found.paused) == ("default", 1, "")
+        assert found.attention

@@ -148,6 +148,9 @@ def run(verb, given, registry, server, call):
             print(f"Imported {given['source']} into shelf '{given['shelf']}'; {len(knowledge)} entries")
         case "knowledge-get":
             result = server.handle("tools/call", {"name": "knowledge_get", "arguments": made})
+            said = result["content"][0]["text"]
+            if result["isError"] and not said.startswith("not found:"):
+                fail(f"Error: {said}")
             if result["isError"]:
                 print(f"Knowledge '{given['name']}' not found.")
             else:
