@@ -60,6 +60,7 @@ log = logging.getLogger(__name__)
 
 _TICK = 60.0
 _REFRESH_DELAY = 0.2
+_AGAIN = 10.0
 _PAUSE = "paused_until"
 _TRIES = 3  # so often a command tries what the surroundings do not let it do, such as writing to a full disk
 
@@ -104,6 +105,7 @@ class Engine:
         self._paused_until: float | None = None
         self._reading = False
         self._held = settings.broken
+        self._again: asyncio.TimerHandle | None = None
         self._stop = asyncio.Event()
         self._switching = asyncio.Lock()
         self._refresh_due = False
@@ -206,6 +208,7 @@ class Engine:
                 self._solved("reading")
             except CompanionError as error:
                 self._problem("reading", error)
+                self._look_again_later()
             except Exception:
                 log.exception("reading the logs failed; it is tried again")
             self._touch()
@@ -361,9 +364,21 @@ class Engine:
     async def _sweep_quietly(self) -> None:
         try:
             await self.catch_up(everything=False)
+            self._solved("reading")
         except CompanionError as error:
             self._problem("reading", error)
+            self._look_again_later()
         self._touch()
+
+    def _look_again_later(self) -> None:
+        """After an error a change may have been missed (architecture.md 4.16)."""
+        if self._again is not None:
+            self._again.cancel()
+        self._again = asyncio.get_running_loop().call_later(_AGAIN, self._start_look_again)
+
+    def _start_look_again(self) -> None:
+        if not self._stop.is_set():
+            self._supervisor.start(self._look_again(), "look again after an error")
 
     # -- what people do ----------------------------------------------------------------------------------
 

@@ -52,7 +52,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         _say(error)
         return FAILED
     except RpcError as error:
-        print(error.message, file=sys.stderr)
+        title, *rest = error.message.split("\n")
+        print(f"{title}. {' '.join(rest)}" if rest else title, file=sys.stderr)
         return FAILED
     except KeyboardInterrupt:
         return FAILED
