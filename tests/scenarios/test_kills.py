@@ -3,6 +3,7 @@
 import random
 import signal
 import subprocess
+import time
 from pathlib import Path
 
 import pytest
@@ -36,7 +37,7 @@ def _long_conversation(sessions: Path) -> None:
 
 def _home(folder: Path) -> Program:
     program = Program(folder)
-    program.add(*(c for c in cases() if c.parent.name in ("dsh", "dsh-v4") and c.name != "upgraded-three-generations"))
+    program.add(*(c for c in cases() if c.parent.name == "dsh-v4" and c.name != "upgraded-three-generations"))
     _long_conversation(program.sessions)
     program.home.mkdir()
     (program.home / "settings.toml").write_text(_SETTINGS, "utf-8")
@@ -46,7 +47,9 @@ def _home(folder: Path) -> Program:
 @pytest.mark.timeout(900)
 def test_two_hundred_kills_change_nothing(tmp_path: Path) -> None:
     calm = _home(tmp_path / "calm")
+    started = time.monotonic()
     report = calm.once()
+    whole = time.monotonic() - started
     assert report["entries"]["sum"] >= 5
     expected = calm.shelf().picture()
     chance = random.Random(42)
@@ -54,10 +57,13 @@ def test_two_hundred_kills_change_nothing(tmp_path: Path) -> None:
     while kills < KILLS:
         program = _home(tmp_path / f"round-{rounds}")
         rounds += 1
+        lives = 0
         while True:
             child = program.start("run", "--once", "--from", "all", "--json")
+            # Lives grow longer, so that a round ends on any machine, however slow it has become meanwhile.
+            lives += 1
             try:
-                output, errors = child.communicate(timeout=chance.uniform(0.2, 1.0))
+                output, errors = child.communicate(timeout=chance.uniform(0.1, 0.5 + 0.02 * lives) * whole)
             except subprocess.TimeoutExpired:
                 child.send_signal(signal.SIGKILL)
                 child.communicate()
