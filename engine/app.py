@@ -282,6 +282,7 @@ class Engine:
             progress=self._progress,
             replies=Replies(self._ledger),
             history=self._history,
+            calls=self._calls,
             writer=writer,
             chat=self._chat,
             queue=queue,
@@ -289,6 +290,7 @@ class Engine:
             options=self._configured.options,
             now=time.time,
             call_shelf=self._client.call,
+            features=lambda: self._client.features,
             route_refused=self._route_refused,
         )
         self._work = Work(shelf, queue, writer, context)

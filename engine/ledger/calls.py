@@ -10,6 +10,8 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Literal
 
+from aiosqlite import Connection
+
 from engine.errors import CompanionError
 from engine.ledger.database import Ledger
 from engine.policy.redact import one_line
@@ -41,6 +43,7 @@ class ModelCall:
     cached_tokens: int
     money: float | None
     currency: str
+    rejected: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,6 +166,12 @@ class CallLog:
                     )
             except _NOT_STORED as error:
                 self._warn(error)
+
+    async def reject(self, db: Connection, seq: int, count: int, detail: str) -> None:
+        """Store how many work units of the answer of call `seq` had no evidence; `detail` names kinds, no text."""
+        await db.execute(
+            "UPDATE model_call SET rejected = ?, detail = ? WHERE seq = ?", (count, one_line(detail, DETAIL_LIMIT), seq)
+        )
 
     async def recent(self, limit: int) -> list[ModelCall]:
         """The newest calls, newest first, at most as many as keep their detail."""

@@ -116,4 +116,8 @@ MIGRATIONS: tuple[str, ...] = (
     CREATE INDEX log_file_person ON log_file (session_id) WHERE subagent = 0;
     CREATE INDEX log_file_trouble ON log_file (path) WHERE status != 'ok';
     """,
+    """
+    -- Work units that the answer proposed without evidence; why, and nothing of their text, stands in `detail`.
+    ALTER TABLE model_call ADD COLUMN rejected INTEGER NOT NULL DEFAULT 0;
+    """,
 )

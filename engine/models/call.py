@@ -10,7 +10,8 @@ class Reply:
     """What came back. `finish`: stop, max-tokens, aborted, error, or the provider's word; only stop is a whole answer.
 
     `detail` says why it is not one, without any text of the conversation or of the answer. `effort` is what was sent.
-    Input tokens include the cached ones. Where the server counts nothing, tokens are estimated.
+    Input tokens include the cached ones. Where the server counts nothing, tokens are estimated. `call` is its number
+    in the call log.
     """
 
     text: str
@@ -21,6 +22,7 @@ class Reply:
     output_tokens: int
     reasoning_tokens: int
     cached_tokens: int = 0
+    call: int = 0
 
 
 type Hop = Literal[

@@ -145,6 +145,7 @@ class ChatClient:
                     answer.output_tokens,
                     answer.reasoning_tokens,
                     answer.cached_tokens,
+                    seq,
                 )
             except ModelError as error:
                 outcome, detail = "error", str(error)

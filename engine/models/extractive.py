@@ -41,12 +41,13 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Unit:
-    """A lesson worth keeping, in the words it was said in."""
+    """A lesson worth keeping, in the words it was said in; `quotes` are the sentences it consists of."""
 
     title: str
     classification: str
     content: str
     tags: tuple[str, ...]
+    quotes: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -310,7 +311,8 @@ def _units(candidates: Sequence[_Candidate], labels: _Labels, most: int) -> Iter
         if kind == "correction":
             said = [part for part in (candidate.corrects, candidate, candidate.goes_on) if part]
         content = "\n\n".join(f"{labels.names[c.role]}{c.text}" for c in said)
-        yield Unit(_title(candidate), _CLASSIFICATION[kind], f"{content}\n\n{labels.mark}", (kind,))
+        quotes = tuple(c.text for c in said)
+        yield Unit(_title(candidate), _CLASSIFICATION[kind], f"{content}\n\n{labels.mark}", (kind,), quotes)
 
 
 _CLASSIFICATION = {

@@ -3,13 +3,14 @@
 from collections.abc import Callable
 
 from engine.errors import TaskError
-from engine.models.call import ModelError
+from engine.models.call import ModelError, Reply
 from engine.models.routes import BUILTIN, Route, pick
 from engine.pipeline.context import Context
 from engine.pipeline.prompts import SYSTEM
 from engine.pipeline.queue import Task
 
 UNUSABLE = "unusable answer"
+_OTHER_MODEL = "Retry, or put another model first under Settings, Models."
 _FINISHES = {
     "max-tokens": "the answer was cut at its limit",
     "aborted": "the answer did not come in time",
@@ -25,52 +26,59 @@ class Unusable(Incomplete):
     """The model answered wholly, but not as it was asked to."""
 
 
-def route_for(context: Context, attempts: int) -> Route:
-    """The route of this attempt; without any, the built-in one."""
-    return pick(context.options().routes, attempts) or BUILTIN
-
-
-def is_last(context: Context, attempts: int) -> bool:
-    """Whether no other route follows this attempt's."""
-    return attempts >= len(context.options().routes) - 1
-
-
 async def ask(
-    context: Context, task: Task, route: Route, purpose: str, user: str, usable: Callable[[str], bool]
-) -> str:
-    """The whole answer of a route; raises TaskError with the reason and what to do.
+    context: Context, task: Task, purpose: str, user: str, usable: Callable[[str], bool], base_cap: int
+) -> Reply | None:
+    """The whole answer of the model of this attempt; None when it is the built-in route's turn.
 
-    A whole answer that is not `usable` gets one more try on another route, then a person decides (7.7).
+    Raises TaskError with the reason and what to do. A whole answer that is not `usable` gets one more try on another
+    route, then a person decides (7.7). A route that says until when it is not to be asked is passed over at once;
+    when none is left, the task waits without spending an attempt.
     """
-    options = context.options()
-    await context.queue.note_route(task, str(route))
-    try:
-        reply = await context.chat.chat(
-            route,
-            purpose=purpose,
-            system=SYSTEM,
-            user=user,
-            base_cap=options.max_output_tokens,
-            timeout=options.timeout,
-            judge=lambda text: "" if usable(text) else UNUSABLE,
-        )
-    except ModelError as error:
-        if error.auth:
-            context.route_refused(route, str(error))
-        raise TaskError(
-            str(error),
-            permanent=error.permanent and is_last(context, task.attempts),
-            retry_after=error.retry_after,
-            action=error.action or "Retry, or put another model first under Settings, Models.",
-        ) from error
+    asked: set[Route] = set()
+    while True:
+        routes = await _routes(context, task)
+        route = pick(routes, task.attempts) or BUILTIN
+        if route == BUILTIN:
+            return None
+        last = task.attempts >= len(routes) - 1
+        await context.queue.note_route(task, str(route))
+        try:
+            reply = await context.chat.chat(
+                route,
+                purpose=purpose,
+                system=SYSTEM,
+                user=user,
+                base_cap=base_cap,
+                timeout=context.options().timeout,
+                judge=lambda text: "" if usable(text) else UNUSABLE,
+            )
+        except ModelError as error:
+            if error.auth:
+                context.route_refused(route, str(error))
+            if error.until is not None and route not in asked:
+                asked.add(route)
+                continue
+            raise TaskError(
+                str(error),
+                permanent=error.permanent and last,
+                retry_after=error.retry_after,
+                action=error.action or _OTHER_MODEL,
+            ) from error
+        return _whole(reply, permanent=task.attempts > 0 or last)
+
+
+async def _routes(context: Context, task: Task) -> list[Route]:
+    """The routes that may be asked now, from the one on that a person chose for this task."""
+    routes = context.options().routes
+    return await context.chat.usable(routes[task.first_route :] or routes)
+
+
+def _whole(reply: Reply, *, permanent: bool) -> Reply:
     if reply.finish == "stop" and not reply.detail:
-        return reply.text
+        return reply
     if reply.finish == "stop":
-        raise Unusable(
-            "the model's answer was not the JSON it was asked for",
-            permanent=task.attempts > 0 or is_last(context, task.attempts),
-            action="Retry, or put another model first under Settings, Models.",
-        )
+        raise Unusable("the model's answer was not the JSON it was asked for", permanent=permanent, action=_OTHER_MODEL)
     reason = _FINISHES.get(reply.finish, f"the model stopped with “{reply.finish}”")
     detail = f": {reply.detail}" if reply.detail else ""
     action = (

@@ -6,10 +6,10 @@ import logging
 from dataclasses import asdict, dataclass
 
 from engine.models.extractive import archive
-from engine.models.routes import BUILTIN, Route
 from engine.pipeline import prompts
-from engine.pipeline.asking import Incomplete, ask, route_for
+from engine.pipeline.asking import Incomplete, ask
 from engine.pipeline.context import Context
+from engine.pipeline.evidence import Span
 from engine.pipeline.queue import Task
 from engine.pipeline.reply import parse_archive
 from engine.shelf.errors import ToolError
@@ -40,7 +40,6 @@ async def cascade(context: Context, task: Task) -> None:
     options = context.options()
     if not options.archive:
         return
-    route = route_for(context, task.attempts)
     async with context.project_locks.setdefault(task.project, asyncio.Lock()):
         key = json.dumps(["archive", context.shelf, task.project])
         tier, made = _FIRST_TIER, 0
@@ -50,7 +49,7 @@ async def cascade(context: Context, task: Task) -> None:
             tier, made = plan.tier, plan.run
         while tier <= _TOP_TIER:
             while made < options.archive_runs and (
-                found := await _plan(context, task, route, tier, made + 1, options.archive_batch)
+                found := await _plan(context, task, tier, made + 1, options.archive_batch)
             ):
                 kept = json.dumps(asdict(found), ensure_ascii=False)
                 await context.logs.set_state(key, kept)
@@ -84,7 +83,7 @@ async def _batch(context: Context, project: str, tier: int, size: int) -> list[t
     return members
 
 
-async def _plan(context: Context, task: Task, route: Route, tier: int, run: int, size: int) -> Plan | None:
+async def _plan(context: Context, task: Task, tier: int, run: int, size: int) -> Plan | None:
     members = await _batch(context, task.project, tier, size)
     if len(members) < size:
         return None
@@ -92,7 +91,7 @@ async def _plan(context: Context, task: Task, route: Route, tier: int, run: int,
     name = archive_name(tier, names)
     if await context.writer.exists(name):
         return Plan(name, tier, run, names, "")
-    written = await _condense(context, task, route, members)
+    written = await _condense(context, task, members)
     if written is None:
         log.warning("the answer for an archive of %d summaries was not usable; it is tried again later", size)
         return None
@@ -100,21 +99,18 @@ async def _plan(context: Context, task: Task, route: Route, tier: int, run: int,
     return Plan(name, tier, run, names, f"# {title or f'Archive, tier {tier}'}\n\n{summary}")
 
 
-async def _condense(
-    context: Context, task: Task, route: Route, members: list[tuple[str, str]]
-) -> tuple[str, str] | None:
-    if route == BUILTIN:
-        return await asyncio.to_thread(archive, members)
+async def _condense(context: Context, task: Task, members: list[tuple[str, str]]) -> tuple[str, str] | None:
+    """Title and summary of the members; None when the answer was not usable."""
+    span = await asyncio.to_thread(Span, [body for _, body in members])
     try:
-        return parse_archive(
-            await ask(
-                context,
-                task,
-                route,
-                "memory-cascade",
-                prompts.archive(members),
-                lambda reply: parse_archive(reply) is not None,
-            )
+        reply = await ask(
+            context,
+            task,
+            "memory-cascade",
+            prompts.archive(members),
+            lambda text: parse_archive(text, span) is not None,
+            context.options().max_output_tokens,
         )
     except Incomplete:
         return None
+    return await asyncio.to_thread(archive, members) if reply is None else parse_archive(reply.text, span)

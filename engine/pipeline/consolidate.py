@@ -2,6 +2,9 @@
 
 import asyncio
 import datetime
+import logging
+
+from aiosqlite import Connection
 
 from engine.collector.spans import Transcript, assemble, transcript_lines
 from engine.collector.triggers import first_due
@@ -9,13 +12,17 @@ from engine.ledger.logs import LogFile
 from engine.ledger.replies import Reply
 from engine.models.extractive import Line as ExtractiveLine
 from engine.models.extractive import extract
-from engine.models.routes import BUILTIN
 from engine.pipeline import prompts
-from engine.pipeline.asking import ask, route_for
+from engine.pipeline.adjudicate import adjudicate
+from engine.pipeline.asking import ask
 from engine.pipeline.context import Context, events_between
+from engine.pipeline.evidence import Span
 from engine.pipeline.queue import Task
-from engine.pipeline.reply import Extraction, UnitDraft, parse_extraction
-from engine.shelf.names import message_name, summary_name
+from engine.pipeline.reply import Extraction, UnitDraft, admit, parse_extraction
+from engine.shelf.body import classified
+from engine.shelf.names import message_name, summary_name, work_unit_name
+
+log = logging.getLogger(__name__)
 
 
 async def consider(context: Context, session_id: str, version: int) -> None:
@@ -85,22 +92,53 @@ async def _run(context: Context, task: Task, file: LogFile, start: int, end: int
         covered = transcript.covered_to
         if not any(line.role != "T" for line in transcript.lines):
             return covered
-        extraction = await _extract(context, task, transcript)
-        await context.replies.save(
-            None, context.shelf, task.session_id, task.version, Reply(start, covered, extraction.to_json())
-        )
+        extraction, call = await _extract(context, task, transcript)
+        async with context.ledger.write() as db:
+            await context.replies.save(
+                db, context.shelf, task.session_id, task.version, Reply(start, covered, extraction.to_json())
+            )
+            if extraction.rejected:
+                await _count_rejected(context, db, call, extraction)
     name = summary_name(task.session_id, start, covered)
     items = [message_name(task.session_id, row.ordinal) for row in said if start <= row.seq < covered]
     await context.writer.summary(name, extraction.summary, task.project, 1, items)
-    today = datetime.datetime.fromtimestamp(context.now(), datetime.UTC).date()
-    for unit in extraction.units:
-        await context.writer.work_unit(
-            unit.title, unit.content, unit.classification, list(unit.tags), task.project, today, name
-        )
+    await _write_units(context, task, Reply(start, covered, ""), extraction, name)
     async with context.ledger.write() as db:
         await context.progress.advance(db, context.shelf, task.session_id, task.version, consolidated_seq=covered)
         await context.replies.delete(db, context.shelf, task.session_id, task.version)
     return covered
+
+
+async def _write_units(context: Context, task: Task, place: Reply, extraction: Extraction, summary: str) -> None:
+    """Each unit is judged, the verdict is kept, then it is written: a replay neither pays again nor decides anew."""
+    today = datetime.datetime.fromtimestamp(context.now(), datetime.UTC).date()
+    for number, unit in enumerate(extraction.units):
+        verdict = unit.verdict
+        if verdict is None:
+            name = work_unit_name(unit.title, classified(unit.content, unit.classification))
+            verdict = await adjudicate(context, task, unit, name)
+            extraction = extraction.judged(number, verdict)
+            kept = Reply(place.from_seq, place.covered_to, extraction.to_json())
+            await context.replies.save(None, context.shelf, task.session_id, task.version, kept)
+        if not verdict.duplicate:
+            await context.writer.work_unit(
+                unit.title,
+                unit.content,
+                unit.classification,
+                list(unit.tags),
+                task.project,
+                today,
+                summary,
+                verdict.relation,
+                verdict.target,
+            )
+
+
+async def _count_rejected(context: Context, db: Connection, call: int, extraction: Extraction) -> None:
+    reasons = ", ".join(f"{reason} {count}" for reason, count in extraction.rejected)
+    log.info("left out, because the conversation does not bear it out: %s", reasons)
+    units = sum(count for reason, count in extraction.rejected if reason != "line")
+    await context.calls.reject(db, call, units, f"without evidence: {reasons}")
 
 
 def _transcript(
@@ -110,25 +148,33 @@ def _transcript(
     return assemble(transcript_lines(events, file.session_id or "", wanted, start), budget, end)
 
 
-async def _extract(context: Context, task: Task, transcript: Transcript) -> Extraction:
+async def _extract(context: Context, task: Task, transcript: Transcript) -> tuple[Extraction, int]:
+    """What the conversation bears out of an answer, and the number of the call (0: the built-in route)."""
     options = context.options()
-    route = route_for(context, task.attempts)
+    span = await asyncio.to_thread(Span, [line.text for line in transcript.lines if line.role != "T"])
     # Units are what makes an answer long, so a repeated attempt asks for one.
     units = options.max_units if task.attempts == 0 else 1
-    if route == BUILTIN:
-        lines = [ExtractiveLine(line.role, line.text) for line in transcript.lines]
-        found = await asyncio.to_thread(extract, lines, options.max_units)
-        return Extraction(
-            found.summary, tuple(UnitDraft(u.title, u.classification, u.content, u.tags) for u in found.units)
-        )
-    text = await ask(
+
+    def read(reply: str) -> Extraction | None:
+        found = parse_extraction(reply, units)
+        return admit(found, span) if found is not None else None
+
+    reply = await ask(
         context,
         task,
-        route,
         "memory-consolidation",
         prompts.extraction(transcript.text, units),
-        lambda reply: parse_extraction(reply, units) is not None,
+        lambda text: read(text) is not None,
+        options.max_output_tokens,
     )
-    extraction = parse_extraction(text, units)
+    if reply is None:
+        return await asyncio.to_thread(_without_model, transcript, span, options.max_units), 0
+    extraction = read(reply.text)
     assert extraction is not None
-    return extraction
+    return extraction, reply.call
+
+
+def _without_model(transcript: Transcript, span: Span, units: int) -> Extraction:
+    found = extract([ExtractiveLine(line.role, line.text) for line in transcript.lines], units)
+    drafts = (UnitDraft(u.title, u.classification, u.content, u.tags, u.quotes) for u in found.units)
+    return admit(Extraction(found.summary, tuple(drafts)), span) or Extraction(found.summary, ())

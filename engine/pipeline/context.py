@@ -1,7 +1,7 @@
 """What every executor works with: one shelf, its state, and how to reach a model."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
@@ -10,6 +10,7 @@ from engine.collector.spans import Caps
 from engine.collector.triggers import Thresholds
 from engine.errors import Deferred
 from engine.events import EventBus
+from engine.ledger.calls import CallLog
 from engine.ledger.database import Ledger
 from engine.ledger.history import History
 from engine.ledger.logs import LogFile, Logs, MessageRow
@@ -37,11 +38,17 @@ class Options:
     archive: bool = True
     archive_batch: int = 16
     archive_runs: int = 4
+    adjudicate: bool = True
+    dedup_candidates: int = 5
+    dedup_distance: float = 0.45
     routes: tuple[Route, ...] = ()
 
 
 class Chat(Protocol):
-    """The model client's one verb."""
+    """What executors need of the model client."""
+
+    async def usable(self, routes: Iterable[Route]) -> list[Route]:
+        """Those that may be asked now; raises Environment or UserFixable when there are some and none may."""
 
     async def chat(
         self,
@@ -68,6 +75,7 @@ class Context:
     progress: Progress
     replies: Replies
     history: History
+    calls: CallLog
     writer: Writer
     chat: Chat
     queue: Queue
@@ -75,6 +83,7 @@ class Context:
     options: Callable[[], Options]
     now: Callable[[], float]
     call_shelf: Callable[[str, dict[str, object]], Awaitable[dict[str, object]]]
+    features: Callable[[], Collection[str]]
     route_refused: Callable[[Route, str], None]
     project_locks: dict[str, asyncio.Lock] = field(default_factory=dict)
 

@@ -11,7 +11,13 @@ from tests.tools.dsh_logs import LogWriter
 from tests.tools.memory import Memory
 from tests.tools.model_server import Behaviour, ModelServer, ok
 
-UNIT = {"title": "Keep lock order", "classification": "bug-fix", "content": "A before B", "tags": ["locks"]}
+UNIT = {
+    "title": "Keep lock order",
+    "classification": "bug-fix",
+    "content": "A before B",
+    "tags": ["locks"],
+    "quotes": ["question"],
+}
 EVERY_TURN = Thresholds(turns=1, tokens=1)
 
 

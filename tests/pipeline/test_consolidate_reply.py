@@ -70,12 +70,12 @@ async def test_con_20_with_one_route_it_waits_for_a_person(tmp_path: Path) -> No
 
 async def test_con_21_con_22_too_many_units_and_tags_are_cut(tmp_path: Path) -> None:
     tags = ["one", 2, "three", None, "four", "five", "six", "seven"]
-    units = [UNIT | {"title": f"Unit {n}", "tags": tags} for n in range(4)]
+    units = [UNIT | {"title": f"Unit {name}", "tags": tags} for name in ("one", "two", "three", "four")]
     with models(ok(answer(units=units))) as (_, route):
         async with memory(tmp_path, routes=[route], thresholds=EVERY_TURN) as m:
             await one(m)
             names = sorted(await m.entries("wu-"))
-            assert [name[:9] for name in names] == ["wu-unit-0", "wu-unit-1", "wu-unit-2"]
+            assert [name.split("-")[2] for name in names] == ["one", "three", "two"]
             assert (await m.tags(names[0]))[0] == ["memory", "work-unit", "one", "three", "four", "five", "six"]
 
 
@@ -188,10 +188,16 @@ async def test_con_38_con_39_a_reply_is_paid_for_once(tmp_path: Path) -> None:
 
 async def test_con_40_a_secret_in_a_reply_is_not_stored(tmp_path: Path) -> None:
     key = "sk-abcdefgh12345678"
-    unit = {"title": f"Use {key}", "classification": key, "content": f"call with {key}", "tags": [key]}
+    unit = {
+        "title": f"Use {key}",
+        "classification": key,
+        "content": f"call with {key}",
+        "tags": [key],
+        "quotes": ["question"],
+    }
     with models(ok(answer(f"- the key is {key}", [unit]))) as (_, route):
         async with memory(tmp_path, routes=[route], thresholds=EVERY_TURN) as m:
-            await one(m)
+            await one(m, f"question: the key is {key}")
             assert "sk-abc" not in str(await m.ask({"$knowledge": [], "limit": 1000}))
             assert len(await m.entries("wu-")) == 1
 

@@ -34,6 +34,11 @@ class Hurried:
         return asyncio.get_running_loop().call_later(0, callback)
 
 
+def letters(number: int) -> str:
+    """A number as a word, for what names a number is refused when nobody said it."""
+    return "".join("abcdefghij"[int(digit)] for digit in str(number))
+
+
 class Counting:
     """A model that answers a question otherwise each time, so that one that is asked twice shows on the shelf."""
 
@@ -41,9 +46,12 @@ class Counting:
         self.asked: Counter[str] = Counter()
 
     def __call__(self, request: Request) -> Behaviour:
-        question = hashlib.sha256(request.user.encode()).hexdigest()[:6]
+        question = letters(int(hashlib.sha256(request.user.encode()).hexdigest()[:6], 16))
         self.asked[question] += 1
-        word = f"{question} {self.asked[question]}"
+        word = f"{question} {letters(self.asked[question])}"
+        if "<entries>" in request.user:
+            entry = request.user.split("<entries>\n## ")[1].split("\n")[0]
+            return ok(json.dumps({"verdict": "extends" if self.asked[question] == 1 else "unrelated", "target": entry}))
         if "<summaries>" in request.user:
             return ok(json.dumps({"title": f"Archive {word}", "summary": f"- archive {word}"}))
         units = [UNIT | {"title": f"Unit {word}"}, UNIT | {"title": f"Also {word}"}]

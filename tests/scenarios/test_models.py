@@ -18,6 +18,7 @@ REPLY = json.dumps(
                 "content": "The heron service listens on port 8443 because 443 is taken.",
                 "classification": "decision",
                 "tags": ["ports"],
+                "quotes": ["the heron uses port 8443"],
             }
         ],
     }

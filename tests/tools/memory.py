@@ -173,6 +173,7 @@ async def memory(
         progress=progress,
         replies=Replies(ledger),
         history=History(ledger),
+        calls=calls,
         writer=Writer(_Caller(call), shelf),
         chat=chat,
         queue=queue,
@@ -180,6 +181,7 @@ async def memory(
         options=lambda: here.options,
         now=lambda: now,
         call_shelf=call,
+        features=lambda: client.features,
         route_refused=lambda route, reason: here.refused.append(f"{route}: {reason}"),
     )
     collector = Collector(
