@@ -33,6 +33,7 @@ from engine.ledger.history import History
 from engine.ledger.logs import Logs
 from engine.ledger.progress import Progress
 from engine.ledger.replies import Replies
+from engine.ledger.tasks import Status as TaskStatus
 from engine.models.call import ModelError
 from engine.models.client import ChatClient
 from engine.models.providers import PROVIDERS, Provider, declared, key_variables
@@ -44,7 +45,7 @@ from engine.pipeline.cascade import cascade
 from engine.pipeline.consolidate import consider, consolidate
 from engine.pipeline.context import Context
 from engine.pipeline.log_message import log_message
-from engine.pipeline.queue import Queue, Task
+from engine.pipeline.queue import Queue, Task, TaskKey
 from engine.pipeline.session_node import session_node
 from engine.settings.secrets import Keys, Where
 from engine.settings.store import Settings
@@ -54,7 +55,7 @@ from engine.shelf.shelves import connect, disconnect, list_shelves
 from engine.shelf.writer import Writer
 from engine.sources.watch import watch
 from engine.supervisor import Supervisor
-from engine.views import FailedTask, Found, Problem, SessionRow, ShelfRow, State, Status, SummariseResult
+from engine.views import Attempt, FailedTask, Found, Problem, SessionRow, ShelfRow, State, Status, SummariseResult
 
 log = logging.getLogger(__name__)
 
@@ -62,6 +63,8 @@ _TICK = 60.0
 _REFRESH_DELAY = 0.2
 _AGAIN = 10.0
 _PAUSE = "paused_until"
+_SHOWN = 200
+_NO_TASKS: dict[TaskStatus, int] = {"pending": 0, "running": 0, "deferred": 0, "failed": 0}
 _TRIES = 3  # so often a command tries what the surroundings do not let it do, such as writing to a full disk
 
 
@@ -226,9 +229,9 @@ class Engine:
             self._reading = False
         if not work.considered:
             # What was due when the last run ended may not have been queued any more.
-            for mark in await self._progress.all(work.shelf):
-                if mark.consolidated_seq < mark.logged_seq:
-                    await consider(work.context, mark.session_id, mark.version)
+            least = work.context.options().thresholds.least
+            for mark in await self._progress.behind(work.shelf, work.context.cutoff, least):
+                await consider(work.context, mark.session_id, mark.version)
             work.considered = True
         await work.queue.wake_deferred()
 
@@ -419,18 +422,40 @@ class Engine:
 
     async def tasks(self) -> list[FailedTask]:
         """Every task there is, as Review shows the failed ones."""
-        return await self._overview.tasks(await self._records())
+        return await self._overview.tasks(await self._work.queue.tasks() if self._work is not None else [])
 
     async def failed_tasks(self) -> list[FailedTask]:
-        """The tasks a person has to decide on."""
-        return [task for task in await self.tasks() if task.status == "failed"]
+        """The tasks a person has to decide on, the oldest first."""
+        failed = await self._work.queue.tasks("failed", limit=_SHOWN) if self._work is not None else []
+        return await self._overview.tasks(failed)
 
-    async def retry(self, task_id: str) -> bool:
-        """Run a failed task again from the first model on; false when it is gone."""
+    async def attempts(self, task_id: str) -> list[Attempt]:
+        """The runs of a task that failed, the oldest first: which model, why, and what it used."""
+        if self._work is None or await self._task(task_id) is None:
+            return []
+        return [
+            Attempt(one.at, one.route, one.error, one.input_tokens, one.output_tokens)
+            for one in await self._work.queue.attempts(task_id)
+        ]
+
+    def routes(self) -> list[str]:
+        """The models that are asked, in their order; the place of each is what `retry` takes."""
+        routes, _ = sanitise(self.settings.get("consolidation.models"))
+        return [str(route) for route in routes]
+
+    async def retry(self, task_id: str, route: int | None = None) -> bool:
+        """Run a failed task again, from the first model on or from another place in the list; false when it is gone."""
+        if route is not None and not 0 <= route < max(1, len(self.routes())):
+            raise UserFixable("There is no such model", f"The list has {len(self.routes())}.", "See Settings, Models.")
         task = await self._task(task_id)
-        done = self._work is not None and task is not None and await self._work.queue.retry(task.id)
+        done = self._work is not None and task is not None and await self._work.queue.retry(task.id, route or 0)
         self._touch()
         return done
+
+    async def retry_all(self, kind: str = "") -> int:
+        """Run all failed tasks again, of one kind or of any; how many there were."""
+        failed = await self._work.queue.tasks("failed", kind or None) if self._work is not None else []
+        return sum([await self.retry(task.id) for task in failed])
 
     async def discard(self, task_id: str) -> bool:
         """Give a task up; what it would have made is not made. False when it is gone."""
@@ -440,7 +465,13 @@ class Engine:
         return done
 
     async def _task(self, task_id: str) -> Task | None:
-        return next((task for task in await self._records() if task.id == task_id), None)
+        if self._work is None:
+            return None
+        try:
+            key = TaskKey.parse(task_id)
+        except ValueError:
+            return None
+        return await self._work.queue.task(*key)
 
     def providers(self) -> tuple[Provider, ...]:
         """Where models can be asked, for choosing one."""
@@ -478,7 +509,8 @@ class Engine:
         status = await self._overview.status(
             shelf=self.settings.get("shelf"),
             server=self._client.server_name,
-            tasks=await self._records(),
+            counts=await self._work.queue.counts() if self._work is not None else dict(_NO_TASKS),
+            stuck=await self._work.queue.stuck() if self._work is not None else None,
             busy=self._reading,
             paused_until=self._paused_until,
             problems=list(self._problems.values()),
@@ -487,9 +519,6 @@ class Engine:
             self._status = status
             self.bus.emit(StatusChanged())
         return status
-
-    async def _records(self) -> list[Task]:
-        return await self._work.queue.tasks() if self._work is not None else []
 
     async def log_files(self) -> list[dict[str, Any]]:
         """Every log file that is not simply fine, with its reason."""

@@ -9,7 +9,6 @@ import logging.handlers
 import signal
 import sys
 import time
-from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Sequence
 from pathlib import Path
 from typing import Any
@@ -90,7 +89,7 @@ def parser() -> argparse.ArgumentParser:
     verbs = tasks.add_subparsers(dest="verb", required=True, metavar="list|retry|discard")
     for verb, text in (
         ("list", "List tasks that failed or wait."),
-        ("retry", "Run tasks again from the first model on."),
+        ("retry", "Run tasks again, from the first model on or from another."),
         ("discard", "Give tasks up."),
     ):
         one = verbs.add_parser(verb, help=text, description=text)
@@ -98,6 +97,11 @@ def parser() -> argparse.ArgumentParser:
         if verb != "list":
             one.add_argument("ids", nargs="*", metavar="TASK", help="task ids as `tasks list` shows them")
             one.add_argument("--all", action="store_true", help="every failed task")
+            one.add_argument("--kind", help="with --all: only of this kind, such as consolidate")
+        if verb == "retry":
+            one.add_argument(
+                "--route", metavar="N|NAME", help="begin with this model of the list: its number from 1 on, or its name"
+            )
     summarize = command("summarize", "Summarise what of a conversation has no summary yet.")
     summarize.add_argument(
         "session", nargs="?", metavar="SESSION", help="conversation id; without it, recent ones are listed"
@@ -201,9 +205,8 @@ async def _until(stop: asyncio.Event, engine: Engine) -> None:
 
 async def _report(engine: Engine, seconds: float) -> dict[str, Any]:
     written, already = engine.written()
-    counts = Counter(task.status for task in await engine.tasks())
     totals = await engine.model_totals()
-    status = engine.status()
+    status = await engine.refresh()
     swept = engine.swept
     damaged = sum(swept.statuses.get(word, 0) for word in ("damaged", "diverged", "held", "mismatch"))
     return {
@@ -220,9 +223,9 @@ async def _report(engine: Engine, seconds: float) -> dict[str, Any]:
         "edges": written.get("edges", 0),
         "tasks": {
             "done": engine.tasks_done,
-            "failed": counts["failed"],
-            "pending": counts["pending"] + counts["running"],
-            "deferred": counts["deferred"],
+            "failed": status.failed,
+            "pending": status.pending,
+            "deferred": status.deferred,
         },
         "model": {
             "calls": totals.calls,
@@ -272,12 +275,16 @@ async def _tasks(home: Home, options: argparse.Namespace) -> int:
     async with _engine(home) as call:
         rows = await call("tasks", {})
         if options.verb == "list":
+            for row in rows:
+                row["history"] = await call("attempts", {"id": row["task_id"]}) if row["attempts"] else []
             _print(rows, options.json, _tasks_text)
             return DONE
-        ids = options.ids or [row["task_id"] for row in rows if options.all and row["status"] == "failed"]
+        failed = [row for row in rows if row["status"] == "failed" and options.kind in (None, row["kind"])]
+        ids = options.ids or [row["task_id"] for row in failed if options.all]
         if not ids and not options.all:
             raise WrongUsage("No task named", "Nothing was done.", "Name task ids, or add --all.")
-        done = (await call(options.verb, {"ids": ids}))["done"]
+        route = {"route": options.route} if options.verb == "retry" and options.route else {}
+        done = (await call(options.verb, {"ids": ids, **route}))["done"]
         missing = [id_ for id_ in ids if id_ not in done]
         _print({"done": done, "missing": missing}, options.json, lambda _: f"{len(done)} of {len(ids)} done.")
         return FAILED if missing else DONE
@@ -290,6 +297,11 @@ def _tasks_text(rows: list[dict[str, Any]]) -> str:
         f"{row['task_id']}  {row['status']}  {row['conversation']}\n"
         f"    {row['attempts']} attempts{' on ' + row['route'] if row['route'] else ''}: {row['error'] or '-'}"
         + (f"\n    {row['action']}" if row["action"] else "")
+        + "".join(
+            f"\n      {time.strftime('%Y-%m-%d %H:%M', time.localtime(one['at'] / 1000))} {one['route'] or '-'}"
+            f" ({one['input_tokens']} + {one['output_tokens']} tokens): {one['error']}"
+            for one in row["history"]
+        )
         for row in rows
     )
 

@@ -4,7 +4,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from engine.errors import CompanionError
+from engine.errors import CompanionError, UserFixable
 from engine.jsonrpc import INTERNAL_ERROR, INVALID_PARAMS, METHOD_NOT_FOUND, RpcError
 from engine.views import Status
 
@@ -15,6 +15,18 @@ if TYPE_CHECKING:
 def status_object(status: Status) -> dict[str, Any]:
     """A status snapshot as JSON."""
     return {**asdict(status), "state": status.state.value}
+
+
+def _place(engine: "Engine", word: str) -> int:
+    """The place in the list of models that a person means: its number from 1 on, or its name or the end of that."""
+    routes = engine.routes()
+    if word.isascii() and word.isdigit() and 1 <= int(word) <= len(routes):
+        return int(word) - 1
+    for place, name in enumerate(routes):
+        if word == name or name.endswith(f"/{word}"):
+            return place
+    known = ", ".join(f"{number}: {name}" for number, name in enumerate(routes, start=1)) or "none"
+    raise UserFixable("There is no such model", f"“{word}” is none of the models in the list ({known}).", "Name one.")
 
 
 async def dispatch(engine: "Engine", method: str, params: dict[str, Any]) -> Any:
@@ -42,9 +54,13 @@ async def _dispatch(engine: "Engine", method: str, params: dict[str, Any]) -> An
             }
         case "tasks":
             return [asdict(task) for task in await engine.tasks()]
-        case "retry" | "discard":
-            verb = engine.retry if method == "retry" else engine.discard
-            return {"done": [id_ for id_ in params["ids"] if await verb(id_)]}
+        case "attempts":
+            return [asdict(one) for one in await engine.attempts(str(params["id"]))]
+        case "retry":
+            route = _place(engine, params["route"]) if params.get("route") else None
+            return {"done": [id_ for id_ in params["ids"] if await engine.retry(id_, route)]}
+        case "discard":
+            return {"done": [id_ for id_ in params["ids"] if await engine.discard(id_)]}
         case "sessions":
             return [asdict(row) for row in await engine.sessions(int(params.get("limit", 20)))]
         case "summarise":

@@ -9,6 +9,7 @@ from engine.ledger.calls import CallLog, CallTotals
 from engine.ledger.database import Ledger
 from engine.ledger.history import History
 from engine.ledger.logs import Logs
+from engine.ledger.tasks import Status as TaskStatus
 from engine.pipeline.queue import Task
 from engine.sources.dsh.discovery import discover
 from engine.views import FailedTask, Found, Problem, SessionRow, State, Status
@@ -28,16 +29,14 @@ class Overview:
         *,
         shelf: str,
         server: str,
-        tasks: list[Task],
+        counts: dict[TaskStatus, int],
+        stuck: Task | None,
         busy: bool,
         paused_until: float | None,
         problems: list[Problem],
     ) -> Status:
         """One snapshot. The most pressing state wins: paused, needs you, needs attention, working, resting."""
-        counts = {
-            word: sum(task.status == word for task in tasks) for word in ("running", "pending", "deferred", "failed")
-        }
-        problems = problems + _stuck(tasks)
+        problems = problems + _stuck(stuck)
         answered = await self._logs.choice(shelf) is not None
         state = State.RESTING
         if paused_until is not None:
@@ -119,13 +118,12 @@ class Overview:
         return await asyncio.to_thread(_found, root)
 
 
-def _stuck(tasks: list[Task]) -> list[Problem]:
+def _stuck(task: Task | None) -> list[Problem]:
     """What keeps tasks from running although nobody has to decide on them: a shelf that is gone, a full disk."""
-    for task in tasks:
-        if task.status in ("pending", "deferred") and task.error and task.action and not task.attempts:
-            title, _, message = task.error.partition(": ")
-            return [Problem("shelf", title, message, task.action)]
-    return []
+    if task is None or task.error is None:
+        return []
+    title, _, message = task.error.partition(": ")
+    return [Problem("shelf", title, message, task.action)]
 
 
 def _found(root: Path) -> list[Found]:

@@ -74,6 +74,17 @@ class FailedTask:
 
 
 @dataclass(frozen=True, slots=True)
+class Attempt:
+    """A run of a task that failed: when (epoch ms), which model was asked, why, and the tokens it used."""
+
+    at: int
+    route: str
+    error: str
+    input_tokens: int
+    output_tokens: int
+
+
+@dataclass(frozen=True, slots=True)
 class ShelfRow:
     """A shelf the active server knows."""
 

@@ -58,6 +58,8 @@ async def give_up(context: Context, task: Task) -> bool:
 
 async def close_idle(context: Context, quiet_since: float, min_tokens: int) -> None:
     """Summarise the rest of conversations whose files were last written before `quiet_since` (epoch seconds)."""
+    if not context.options().summarise:
+        return
     quiet = int(quiet_since * 1e9)
     for mark in await context.progress.behind(context.shelf, context.cutoff, max(1, min_tokens), quiet):
         await summarise_file(context, mark.session_id, mark.version, min_tokens)

@@ -146,12 +146,11 @@ class Shelf:
     """A read-only look into a shelf's file."""
 
     def __init__(self, path: Path) -> None:
-        with sqlite3.connect(f"{path.as_uri()}?mode=ro", uri=True) as db:
+        with contextlib.closing(sqlite3.connect(f"{path.as_uri()}?mode=ro", uri=True)) as db:
             self.entries = {
                 name: json.loads(content) for name, content in db.execute("SELECT name, content FROM knowledge")
             }
             self.edges = set(db.execute("SELECT head, relation, tail FROM statement"))
-        db.close()
 
     def messages(self) -> list[Message]:
         """Every message entry, taken apart."""
