@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
+from engine.shelf.answers import field
+
 REQUIRED = frozenset({"knowledge_get", "knowledge_create", "statement_create", "search", "similar", "query"})
 
 
@@ -27,9 +29,9 @@ COMMANDS = frozenset(command for sign in CAPABILITIES.values() for command in si
 def schemas(listing: Any) -> dict[str, frozenset[str]]:
     """Argument names by tool, from a `tools/list` answer of any shape."""
     found: dict[str, frozenset[str]] = {}
-    for tool in _field(listing, "tools") or ():
-        properties = _field(_field(tool, "inputSchema"), "properties")
-        found[str(_field(tool, "name"))] = frozenset(properties or ())
+    for tool in field(listing, "tools") or ():
+        properties = field(field(tool, "inputSchema"), "properties")
+        found[str(field(tool, "name"))] = frozenset(properties or ())
     return found
 
 
@@ -49,7 +51,3 @@ def from_help(texts: Mapping[str, str | None]) -> frozenset[str]:
         for name, sign in CAPABILITIES.items()
         if all((text := texts.get(command)) is not None and flag in text for command, flag in sign.commands.items())
     )
-
-
-def _field(value: Any, key: str) -> Any:
-    return value.get(key) if isinstance(value, dict) else None

@@ -18,7 +18,7 @@ from engine.shelf.errors import ShelfNotConnected
 from engine.shelf.export import copy_files, export_folder
 from engine.shelf.process import ShelfClient
 from engine.shelf.records import Entry, Record, Tally, as_object, digest
-from engine.shelf.shelves import Shelf, command_line, list_shelves
+from engine.shelf.shelves import Shelf, command, list_shelves
 from engine.shelf.source import DATABASE, Source, find_source, verify
 
 _BATCH_RECORDS, _BATCH_CHARS = 200, 2**20
@@ -115,8 +115,7 @@ async def _to_hypatia(client: ShelfClient, target: Shelf, source: Source) -> _Ar
         if source.kind == "shelf":
             folder = scratch / "export"
             await asyncio.to_thread(export_folder, source.path.parent, folder)
-        arguments = [f"--shelf={target.name}", "--", str(folder)]
-        await client.offline(lambda: command_line(client, "import", arguments, _IMPORT_PATIENCE))
+        await command(client, ["import", f"--shelf={target.name}", "--", str(folder)], _IMPORT_PATIENCE)
     finally:
         await asyncio.to_thread(shutil.rmtree, scratch, True)
     return _Arrived(None, 0, [], [])

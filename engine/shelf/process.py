@@ -4,7 +4,7 @@ import asyncio
 import json
 import logging
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
@@ -18,6 +18,7 @@ from engine.shelf.crashes import CrashLoop
 from engine.shelf.errors import McpUnavailable, ShelfError, ShelfNotConnected, ToolError
 from engine.shelf.leftovers import Leftovers
 from engine.shelf.lists import prepared
+from engine.shelf.program import Output, run
 from engine.supervisor import Supervisor
 
 __all__ = [
@@ -138,6 +139,11 @@ class ShelfClient:
             return await work()
 
         return await self._in_turn(alone)
+
+    async def command_line(self, arguments: Sequence[str], patience: float = 30.0) -> Output:
+        """Run the program with other arguments while no server runs; raises ShelfError."""
+        argv = [*self.command.program, *arguments]
+        return await self.offline(lambda: run(argv, self.command.env, patience, self._leftovers))
 
     async def close(self) -> None:
         """End the server for good: stdin closed, then TERM, then KILL. Bounded, may be repeated and cancelled."""

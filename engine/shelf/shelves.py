@@ -10,9 +10,7 @@ from engine.policy.redact import one_line
 from engine.shelf.command import BUILT_IN
 from engine.shelf.errors import ToolError
 from engine.shelf.process import DEFAULT_SHELF, ShelfClient
-from engine.shelf.program import Output, run
 
-_CLI_TIMEOUT = 30.0
 _STEP = 64
 
 
@@ -135,17 +133,16 @@ async def embed_now(client: ShelfClient, shelf: str) -> AsyncIterator[Embedded]:
             return
 
 
-async def command_line(client: ShelfClient, verb: str, arguments: list[str], patience: float = _CLI_TIMEOUT) -> Output:
-    """Run `hypatia <verb>`: only Hypatia itself writes its registry, and not twice at once. Raises UserFixable."""
-    output = await run([*client.command.program, verb, *arguments], client.command.env, patience)
+async def command(client: ShelfClient, arguments: list[str], patience: float = 30.0) -> None:
+    """Run a command of Hypatia: only it writes its registry, and not twice at once. Raises UserFixable, ShelfError."""
+    output = await client.command_line(arguments, patience)
     if output.code != 0:
         raise _refused(output.stderr.removeprefix("Error: "))
-    return output
 
 
 async def _change(client: ShelfClient, verb: str, params: dict[str, Any], arguments: list[str]) -> None:
     if client.command.name != BUILT_IN:
-        await client.offline(lambda: command_line(client, verb, arguments))
+        await command(client, [verb, *arguments])
         return
     try:
         await client.request(f"companion/{verb}", params)

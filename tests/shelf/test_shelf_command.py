@@ -102,3 +102,12 @@ def test_a_program_is_known_by_its_file(tmp_path: Path) -> None:
     assert command.identity() != before
     assert ServerCommand((str(tmp_path / "none"), "mcp"), "hypatia").identity() is None
     assert command.program == (str(tmp_path / "hypatia"),)
+
+
+def test_the_built_in_server_comes_up_without_the_rest_of_the_program(tmp_path: Path, env: dict[str, str]) -> None:
+    server = find_server(Home.at(tmp_path / "data"), env={**env, "HOME": str(tmp_path)})
+    argv = [server.argv[0], "-X", "importtime", *server.argv[1:]]
+    shown = subprocess.run(argv, env=server.env, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=True)
+    loaded = {line.rpartition("|")[2].strip() for line in shown.stderr.splitlines()}
+    assert "engine.shelf_server.server" in loaded
+    assert not {"asyncio", "httpx", "engine.app", "engine.cli"} & loaded
