@@ -278,7 +278,8 @@ class Logs:
 
     async def count_sessions(self) -> int:
         """Conversations that were read."""
-        rows = await self._ledger.read("SELECT count(DISTINCT session_id) FROM log_file WHERE subagent = 0")
+        people = "SELECT DISTINCT session_id FROM log_file WHERE subagent = 0 AND session_id IS NOT NULL"
+        rows = await self._ledger.read(f"SELECT count(*) FROM ({people})")
         return int(rows[0][0])
 
     async def state(self, key: str) -> str | None:

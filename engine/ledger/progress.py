@@ -55,7 +55,7 @@ class Progress:
         queued or failed.
         """
         sql = """
-            SELECT w.* FROM watermark w
+            SELECT w.* FROM watermark w INDEXED BY watermark_behind
             WHERE w.shelf = ? AND w.consolidated_seq < w.logged_seq
               AND (SELECT coalesce(sum(m.tokens), 0) FROM message m
                    WHERE m.session_id = w.session_id AND m.version = w.version AND m.seq >= w.consolidated_seq

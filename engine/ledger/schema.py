@@ -113,7 +113,7 @@ MIGRATIONS: tuple[str, ...] = (
     CREATE INDEX task_stuck ON task (shelf, enqueued_at) WHERE error IS NOT NULL AND action != '' AND attempts = 0;
     CREATE INDEX watermark_behind ON watermark (shelf, session_id, version) WHERE consolidated_seq < logged_seq;
     CREATE INDEX log_file_recent ON log_file (last_time, session_id) WHERE subagent = 0 AND session_id IS NOT NULL;
-    CREATE INDEX log_file_person ON log_file (session_id) WHERE subagent = 0;
+    CREATE INDEX log_file_person ON log_file (subagent, session_id);
     CREATE INDEX log_file_trouble ON log_file (path) WHERE status != 'ok';
     """,
     """

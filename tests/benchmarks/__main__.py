@@ -9,7 +9,7 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
-from tests.benchmarks import desktop, engine, reading, shelf
+from tests.benchmarks import desktop, engine, queue, reading, shelf
 from tests.benchmarks.figures import Figure, machine
 
 BENCHMARKS: dict[str, Callable[[Path], list[Figure]]] = {
@@ -18,6 +18,8 @@ BENCHMARKS: dict[str, Callable[[Path], list[Figure]]] = {
     "recording": engine.recording,
     "summaries": engine.summaries,
     "writes": shelf.writes,
+    "queue": queue.throughput,
+    "large-ledger": queue.large_ledger,
     "turn-end": engine.turn_end_to_shelf,
     "start": desktop.start_to_icon,
     "idle": desktop.idle,
