@@ -1,7 +1,7 @@
 """The terms of a model call: what comes back, how it fails, who records it, where keys come from."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
 
@@ -22,7 +22,7 @@ class Reply:
     output_tokens: int
     reasoning_tokens: int
     cached_tokens: int = 0
-    call: int = 0
+    call: int = field(default=0, compare=False)
 
 
 type Hop = Literal[

@@ -56,7 +56,10 @@ class Http:
     ) -> None:
         """Send a request and fill `answer`; Aborted, Malformed, ModelError or Environment unless it has its end."""
         proxy, client = await self._client(url, proxy)
-        limits = httpx.Timeout(min(timeout, self._idle), connect=min(timeout, CONNECT))
+        # A connection cancelled from outside in the middle of its TLS handshake stays open, so that this limit, which
+        # counts once for the connection and once for TLS, has to come first.
+        connect = min(timeout / 3 if url.startswith("https:") else timeout, CONNECT)
+        limits = httpx.Timeout(min(timeout, self._idle), connect=connect)
         try:
             async with asyncio.timeout(timeout):
                 async with client.stream("POST", url, headers=headers, content=body, timeout=limits) as response:
@@ -65,7 +68,7 @@ class Http:
                     answer.accepted = True
                     await _read(response, answer, label, self._now())
         except httpx.ConnectTimeout as error:
-            raise Aborted(f"{NO_CONNECTION} within {min(timeout, CONNECT):g} s") from error
+            raise Aborted(f"{NO_CONNECTION} within {connect:g} s") from error
         except (TimeoutError, httpx.TimeoutException) as error:
             if not answer.finish:
                 waited = isinstance(error, httpx.ReadTimeout) and self._idle < timeout
