@@ -58,6 +58,9 @@ class Configured:
             archive=get("consolidation.cascade.enabled"),
             archive_batch=get("consolidation.cascade.batchSize"),
             archive_runs=get("consolidation.cascade.maxBatchesPerRun"),
+            adjudicate=get("consolidation.adjudicate"),
+            dedup_candidates=get("consolidation.dedupCandidates"),
+            dedup_distance=float(get("consolidation.dedupMaxDistance")),
             routes=tuple(routes),
         )
 

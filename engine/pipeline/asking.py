@@ -37,11 +37,9 @@ async def ask(
     """
     asked: set[Route] = set()
     while True:
-        routes = await _routes(context, task)
-        route = pick(routes, task.attempts) or BUILTIN
+        route, last = await _turn(context, task)
         if route == BUILTIN:
             return None
-        last = task.attempts >= len(routes) - 1
         await context.queue.note_route(task, str(route))
         try:
             reply = await context.chat.chat(
@@ -68,10 +66,18 @@ async def ask(
         return _whole(reply, permanent=task.attempts > 0 or last)
 
 
-async def _routes(context: Context, task: Task) -> list[Route]:
-    """The routes that may be asked now, from the one on that a person chose for this task."""
+async def _turn(context: Context, task: Task) -> tuple[Route, bool]:
+    """Whose turn it is, and whether none comes after: one further per attempt, from the person's choice on (8.1).
+
+    A route that may not be asked now is passed over.
+    """
     routes = context.options().routes
-    return await context.chat.usable(routes[task.first_route :] or routes)
+    chosen = pick(routes[task.first_route :] or routes, task.attempts)
+    usable = await context.chat.usable(routes)
+    if chosen is None or not usable:
+        return BUILTIN, True
+    following = [route for route in routes[routes.index(chosen) :] if route in usable]
+    return (following or usable[-1:])[0], len(following) <= 1
 
 
 def _whole(reply: Reply, *, permanent: bool) -> Reply:

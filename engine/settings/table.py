@@ -374,6 +374,24 @@ SETTINGS: tuple[Setting, ...] = (
         low=0,
     ),
     Setting(
+        "consolidation.adjudicate", "bool", True, "Advanced",
+        "Compare new lessons with older ones", "将新经验与旧经验比较",
+        "Asks the model whether a lesson repeats, refines or replaces an older one; repetitions are not stored.",
+        "询问模型新经验是否重复、细化或取代旧经验；重复的不保存。",
+    ),
+    Setting(
+        "consolidation.dedupCandidates", "int", 5, "Advanced",
+        "Older lessons looked up", "查找的旧经验数",
+        "How many near ones are looked up; three at most are compared.", "查找多少条相近的经验；最多比较三条。",
+        low=1, high=20,
+    ),
+    Setting(
+        "consolidation.dedupMaxDistance", "number", 0.45, "Advanced",
+        "Greatest distance of an older lesson", "旧经验的最大距离",
+        "Where the shelf knows meanings: those further away are not compared.", "书架支持语义时，更远的经验不作比较。",
+        low=0,
+    ),
+    Setting(
         "consolidation.cascade.enabled", "bool", True, "Advanced",
         "Archive older summaries", "归档较早的摘要",
         "Condenses many summaries of a project into one.", "将一个项目的多个摘要浓缩为一个。",

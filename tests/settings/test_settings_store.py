@@ -321,6 +321,7 @@ def test_any_order_of_changes_leaves_a_file_that_says_the_same(path: Path) -> No
         "models.prices": [[], ["openai/gpt-5 1.25 0.125 10 USD", "x/y 0 - 0 CNY"]],
         "budget.maxMoneyPerDay": [0, 1.5, 20],
         "budget.maxMoneyPerHour": [0, 0.25],
+        "consolidation.dedupMaxDistance": [0, 0.45, 2],
     }
     for _ in range(120):
         row = dice.choice(SETTINGS)
