@@ -17,7 +17,6 @@ from PySide6.QtWidgets import QApplication, QMessageBox
 
 from desktop import i18n
 from desktop.autostart import APP_ID, NAME, login_item
-from desktop.companion import Companion
 from desktop.i18n import tr
 from desktop.icons import app_icon
 from desktop.loop import AppLoop
@@ -69,8 +68,9 @@ class Program:
         menu.quit_chosen.connect(self._quit.set)
         tray = TrayHost(menu)
         try:
-            # The engine takes a third of a second to import; the icon is there first.
-            await asyncio.to_thread(importlib.import_module, "engine.app")
+            # Engine and windows take half a second to import; the icon is there first.
+            for module in ("engine.app", "desktop.companion"):
+                await asyncio.to_thread(importlib.import_module, module)
             from engine.app import AlreadyRunning, Engine
 
             try:
@@ -87,6 +87,8 @@ class Program:
         return 0
 
     async def _companion(self, engine: "Engine", menu: CompanionMenu, tray: TrayHost) -> None:
+        from desktop.companion import Companion
+
         log_to(self._home.log_file)
         companion = Companion(engine, menu, tray, login_item())
         try:

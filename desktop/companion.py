@@ -276,7 +276,11 @@ class Companion:
             "On GNOME the extension AppIndicator brings them. Without it, start the program again to get this window."
         )
         self.status_window.tell(f"{title}. {body}")
-        self._act("no tray", lambda: self.notifier.show("no-tray", title, body, []))
+
+        async def also_outside() -> None:
+            await self.notifier.show("no-tray", title, body, [])
+
+        self._act("no tray", also_outside)
 
     def _show_status(self) -> None:
         status, now = self.engine.status(), time.time()
