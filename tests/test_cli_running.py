@@ -69,7 +69,7 @@ def test_switching_during_a_long_catch_up_loses_nothing(program: Program, tmp_pa
         program.run("shelves", "use", "second")
         after = len(program.texts())
         assert after < total
-        until(lambda: program.json("status")["pending"] == 0)
+        until(lambda: program.ask("status")["pending"] == 0)
         assert len(program.texts()) == after
         program.run("shelves", "use", "default")
         until(lambda: len(program.texts()) == total)

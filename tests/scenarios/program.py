@@ -1,5 +1,6 @@
 """The real program in a home of its own."""
 
+import asyncio
 import contextlib
 import json
 import os
@@ -14,6 +15,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from engine.instance import ask_running
+from engine.paths import Home
 
 DATA = Path(__file__).parents[1] / "data"
 ROOT = Path(__file__).parents[2]
@@ -118,13 +122,15 @@ class Program:
         """One route of an unknown OpenAI-compatible provider per address: lab0, lab1 …"""
         return [{"provider": f"lab{i}", "model": f"model-{i}", "baseUrl": url, **more} for i, url in enumerate(urls)]
 
+    def ask(self, method: str, **params: Any) -> Any:
+        """The answer of the running program over its socket, without the cost of a command."""
+        return asyncio.run(ask_running(Home.at(self.home), method, params))
+
     def ledger(self, sql: str) -> list[tuple[Any, ...]]:
         """Rows of the ledger as another process sees them."""
-        db = sqlite3.connect(f"{(self.home / 'ledger.sqlite').as_uri()}?mode=ro", uri=True)
-        try:
+        file = self.home / "ledger.sqlite"
+        with contextlib.closing(sqlite3.connect(f"{file.as_uri()}?mode=ro", uri=True)) as db:
             return db.execute(sql).fetchall()
-        finally:
-            db.close()
 
     def log(self) -> str:
         """What the program noted for itself."""

@@ -117,21 +117,21 @@ def test_a_sessions_folder_that_cannot_be_read(what: str, tmp_path: Path) -> Non
     else:
         program.dsh.write_text("no folder")
     with program.running():
-        [file] = until(lambda: program.json("status")["files"])
+        [file] = until(lambda: program.ask("status")["files"])
         assert (file["path"], file["status"]) == (str(program.sessions), "unreadable")
         assert "check its permissions" in file["reason"]
         # Repaired: it goes on by itself, and the complaint is gone.
         program.dsh.unlink() if what == "below-a-file" else program.sessions.unlink()
         say(program)
         until(lambda: len(program.texts()) == 2)
-        until(lambda: program.json("status")["files"] == [])
+        until(lambda: program.ask("status")["files"] == [])
 
 
 def test_a_dsh_home_that_appears_later(tmp_path: Path) -> None:
     program = Program(tmp_path)
     shutil.rmtree(program.dsh)
     with program.running():
-        status = program.json("status")
+        status = program.ask("status")
         assert (status["state"], status["files"], status["problems"]) == ("resting", [], [])
         say(program)
         until(lambda: len(program.texts()) == 2)
@@ -189,14 +189,14 @@ def test_a_shelf_that_vanishes_while_running_and_comes_back(program: Program, tm
         until(lambda: len(Shelf(folder / "hypatia.sqlite").messages()) == 4)
         folder.rename(tmp_path / "pulled")
         speak("two")
-        [problem] = until(lambda: program.json("status")["problems"])
+        [problem] = until(lambda: program.ask("status")["problems"])
         assert problem["title"] == "The shelf is not connected" and "usb" in problem["message"]
         assert "Bring its folder back" in problem["action"]
         assert not folder.exists()
         (tmp_path / "pulled").rename(folder)
         speak("three")
         until(lambda: len(Shelf(folder / "hypatia.sqlite").messages()) == 8)
-        until(lambda: program.json("status")["problems"] == [])
+        until(lambda: program.ask("status")["problems"] == [])
 
 
 @pytest.mark.parametrize("what", ["gone", "malformed"])
@@ -318,12 +318,12 @@ def test_a_settings_file_broken_and_repaired_while_running(program: Program) -> 
         errors = _said(program, "settings", "set", "queue.concurrency", "2")
         assert "Settings not read" in errors and str(file) in errors
         # Nobody knows what the file was to say: nothing is recorded until it can be read.
-        assert program.json("status")["problems"][0]["title"] == "Settings not read"
+        assert program.ask("status")["problems"][0]["title"] == "Settings not read"
         say(program, "session-later", "later")
         file.write_text("", "utf-8")
         program.run("settings", "set", "queue.concurrency", "2")
         until(lambda: len(program.texts()) == 4)
-        assert program.json("status")["problems"] == []
+        assert program.ask("status")["problems"] == []
 
 
 def test_a_home_that_cannot_be_made(tmp_path: Path) -> None:

@@ -41,7 +41,7 @@ def test_no_child_is_left(how: signal.Signals, tmp_path: Path) -> None:
     # What a killed program left lying about disturbs nobody.
     assert program.json("status")["running"] is False
     with program.running():
-        assert program.json("status")["running"] is True
+        assert program.ask("status")["running"] is True
 
 
 def _git_that_hangs(folder: Path) -> str:

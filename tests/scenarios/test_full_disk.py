@@ -77,10 +77,10 @@ def test_a_full_disk_while_running(disk: Path, tmp_path: Path) -> None:
                 pass
         _talk(program)
         if os.path.ismount(disk):
-            [problem] = until(lambda: program.json("status")["problems"])
+            [problem] = until(lambda: program.ask("status")["problems"])
             assert problem["title"] in ("The disk is full", "The shelf cannot be written")
             assert "Free some space" in problem["action"]
         filler.unlink()
         _grow(disk)
         until(lambda: len(program.texts()) == 2 * _TURNS, seconds=60)
-        until(lambda: program.json("status")["problems"] == [])
+        until(lambda: program.ask("status")["problems"] == [])

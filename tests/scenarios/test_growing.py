@@ -77,7 +77,7 @@ def test_every_message_once_whatever_the_split(seed: int, tmp_path: Path) -> Non
             if chance.random() < 0.1:
                 time.sleep(chance.uniform(0.0, 0.5))
         until(lambda: len(program.texts()) == sum(len(one.said) for one in logs))
-        status = program.json("status")
+        status = program.ask("status")
         assert (status["failed"], status["files"], status["running"]) == (0, [], True)
     shelf = program.shelf()
     for one in logs:
