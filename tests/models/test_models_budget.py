@@ -21,19 +21,15 @@ QUESTION = tokens(SYSTEM) + tokens(USER)
 WORST = 2000 + -(-QUESTION * 5 // 4)
 """Tokens that one call of `World.chat` may take: its cap, and its question with a margin."""
 PAID = "mine/m 1000 - 2000 USD"
-HOUR_END = (NOW // 3600 + 1) * 3600
-
-
-def at_midnight() -> float:
-    day = datetime.fromtimestamp(NOW).replace(hour=0, minute=0, second=0, microsecond=0)
-    return day.replace(day=day.day + 1).timestamp()
+HOUR_END = datetime.fromtimestamp(NOW).replace(minute=0, second=0, microsecond=0).timestamp() + 3600
+MIDNIGHT = datetime(*datetime.fromtimestamp(NOW + 86_400).timetuple()[:3]).timestamp()
 
 
 def limited(**values: float) -> BudgetOptions:
     return BudgetOptions(Limits(**values), "USD", (PAID,))  # type: ignore[arg-type]
 
 
-def routed(server: ModelServer, model: str = "m", effort: str = "off", **limits: float) -> Route:
+def routed(server: ModelServer, effort: str = "off", **limits: float) -> Route:
     # DeepSeek's declared "off" keeps the cap at 2000; a gateway's would add room for thinking.
     return Route("deepseek", "deepseek-v4-flash", effort, server.url, limits=Limits(**limits))  # type: ignore[arg-type]
 
@@ -50,11 +46,11 @@ def test_the_worst_case_is_what_these_tests_think() -> None:
     ("limits", "until", "words"),
     [
         ({"tokens_per_hour": WORST + 100}, HOUR_END, "tokens per hour"),
-        ({"tokens_per_day": WORST + 100}, at_midnight(), "tokens per day"),
+        ({"tokens_per_day": WORST + 100}, MIDNIGHT, "tokens per day"),
         ({"calls_per_hour": 1}, HOUR_END, "1 calls per hour"),
         ({"money_per_hour": 4.2}, HOUR_END, "4.2 USD per hour"),
-        ({"money_per_day": 4.2}, at_midnight(), "4.2 USD per day"),
-        ({"tokens_per_hour": WORST + 100, "tokens_per_day": WORST + 100}, at_midnight(), "per day"),
+        ({"money_per_day": 4.2}, MIDNIGHT, "4.2 USD per day"),
+        ({"tokens_per_hour": WORST + 100, "tokens_per_day": WORST + 100}, MIDNIGHT, "per day"),
     ],
     ids=["tokens/h", "tokens/d", "calls/h", "money/h", "money/d", "both"],
 )
@@ -207,16 +203,17 @@ async def test_what_a_person_sees(tmp_path: Path) -> None:
     with ModelServer([ok("yes", tokens=usage(100, 50))]) as server:
         async with world(tmp_path, options=priced(calls_per_hour=2)) as w:
             assert w.budget is not None
-            await w.chat(routed(server))
-            w.now -= 7200  # an hour before: today, but not this hour
+            noon = MIDNIGHT - 43_200
+            w.now = noon - 7200  # today, but not this hour
             await w.calls.begin("memory-cascade", "mine", "unpriced", "")
-            w.now += 7200
+            w.now = noon
+            await w.chat(routed(server))
             standing = await w.budget.standing()
             assert (standing.hour.calls, standing.day.calls, standing.day.unpriced) == (1, 2, 1)
             assert standing.until is None
             await w.chat(routed(server))
             standing = await w.budget.standing()
-            assert standing.until == HOUR_END and standing.limits == w.options.limits
+            assert standing.until == noon + 3600 and standing.limits == w.options.limits
 
 
 async def test_limits_follow_the_settings(tmp_path: Path) -> None:
