@@ -14,7 +14,7 @@ from engine.errors import CompanionError
 from engine.ledger.database import Ledger
 from engine.ledger.logs import KnownFile, LogFile, Logs
 from engine.ledger.progress import Progress
-from engine.sources.dsh.discovery import discover
+from engine.sources.dsh.discovery import discover, session_id_of
 from engine.sources.dsh.reader import DshLog, read_range
 from engine.sources.model import Cursor, Discovery, FoundLog, RangeLost
 
@@ -94,9 +94,14 @@ class Collector:
         self._now = now
         self._progressed = progressed
         self._found: dict[Path, FoundLog] = {}
+        self._listed: set[str] = set()
         self._sink: Sink | None = None
         self._swept_to: dict[str, int] = {}  # per path, what a sweep gave to this sink: never given twice
         self._lock = asyncio.Lock()
+
+    def listed(self) -> set[str]:
+        """Conversations with a log, as the last sweep saw them, those that cannot be read among them."""
+        return set(self._listed)
 
     async def sweep(self, shelf: str, cutoff: int, sink: Sink, *, everything: bool) -> Sweep:
         """Look at every file; read those that changed and queue what is not recorded yet (engine.md 2.14).
@@ -110,6 +115,8 @@ class Collector:
             to = _Target(shelf, cutoff, sink)
             discovery = await asyncio.to_thread(discover, self._root)
             self._found = {found.path: found for found in discovery.logs}
+            self._listed = {found.session_id for found in discovery.logs}
+            self._listed |= {session_id_of(problem.path.parent.name) for problem in discovery.problems}
             paths = [str(one.path) for one in discovery.logs] + [str(one.path) for one in discovery.problems]
             known = await self._logs.known(paths, shelf)
             await self._note_problems(discovery, known)

@@ -143,6 +143,15 @@ class Logs:
             found |= {row["path"]: KnownFile(**dict(row)) for row in rows}
         return found
 
+    async def paths(self, session_ids: Sequence[str]) -> list[tuple[str, str]]:
+        """Conversation and path of every file of these conversations."""
+        found: list[tuple[str, str]] = []
+        for start in range(0, len(session_ids), _CHUNK):
+            part = session_ids[start : start + _CHUNK]
+            sql = f"SELECT session_id, path FROM log_file WHERE session_id IN ({_marks(part)})"
+            found += [(row[0], row[1]) for row in await self._ledger.read(sql, part)]
+        return found
+
     async def unidentified(self) -> list[str]:
         """Paths of the files whose conversation is not known."""
         return [row[0] for row in await self._ledger.read("SELECT path FROM log_file WHERE session_id IS NULL")]

@@ -2,6 +2,7 @@
 
 import sqlite3
 from dataclasses import dataclass
+from typing import Any
 
 from aiosqlite import Connection
 
@@ -30,6 +31,23 @@ class SessionNode:
     linked: int = 0
 
 
+@dataclass(frozen=True, slots=True)
+class Owed:
+    """A log file with recorded words that no summary covers: `tokens` of them in `[from_seq, to_seq)`.
+
+    `known`: its log was seen; `failed`: a summary of it failed.
+    """
+
+    session_id: str
+    version: int
+    from_seq: int
+    to_seq: int
+    project: str
+    tokens: int
+    failed: int
+    known: int
+
+
 class Progress:
     """Watermarks and session nodes. Every change may join the caller's transaction `db`."""
 
@@ -48,11 +66,13 @@ class Progress:
         rows = await self._ledger.read("SELECT * FROM watermark WHERE shelf = ? ORDER BY session_id, version", (shelf,))
         return [_watermark(row) for row in rows]
 
-    async def behind(self, shelf: str, cutoff: int, least: int, quiet_since: int | None = None) -> list[Watermark]:
+    async def behind(
+        self, shelf: str, cutoff: int, least: int, quiet: tuple[int, int] | None = None
+    ) -> list[Watermark]:
         """Rows with at least `least` tokens that are logged and not summarised, of what may be recorded.
 
-        With `quiet_since` (epoch ns) only of finished turns in files last written before it, for which no summary is
-        queued or failed.
+        With `quiet` only of files without an open turn, last written in (after, until] (epoch ns), for which no
+        summary is queued or failed.
         """
         sql = """
             SELECT w.* FROM watermark w INDEXED BY watermark_behind
@@ -61,16 +81,73 @@ class Progress:
                    WHERE m.session_id = w.session_id AND m.version = w.version AND m.seq >= w.consolidated_seq
                      AND m.seq < w.logged_seq AND m.time >= ? AND NOT m.withdrawn) >= ?
         """
-        if quiet_since is not None:
+        if quiet is not None:
             sql += """
               AND EXISTS (SELECT 1 FROM log_file f WHERE f.session_id = w.session_id AND f.version = w.version
-                          AND NOT f.turn_open AND f.mtime_ns <= ?)
+                          AND NOT f.turn_open AND f.mtime_ns > ? AND f.mtime_ns <= ?)
               AND NOT EXISTS (SELECT 1 FROM task t WHERE t.shelf = w.shelf AND t.kind = 'consolidate'
                               AND t.session_id = w.session_id AND t.version = w.version)
             """
-        values = (shelf, cutoff, least, *(() if quiet_since is None else (quiet_since,)))
+        values = (shelf, cutoff, least, *(quiet or ()))
         rows = await self._ledger.read(f"{sql} ORDER BY w.session_id, w.version", values)
         return [_watermark(row) for row in rows]
+
+    async def owed(self, shelf: str, cutoff: int, quiet_since: int | None = None) -> list[Owed]:
+        """What may be recorded and is not summarised, of every file that is known or has a task with a project.
+
+        With `quiet_since` (epoch ns) without files in which something was said later or a turn is open.
+        """
+        sql = """
+            SELECT w.session_id, w.version, w.consolidated_seq, w.logged_seq, coalesce(f.project, t.project) AS label,
+                   (SELECT coalesce(sum(m.tokens), 0) FROM message m
+                    WHERE m.session_id = w.session_id AND m.version = w.version AND m.seq >= w.consolidated_seq
+                      AND m.seq < w.logged_seq AND m.time >= ? AND NOT m.withdrawn) AS waiting,
+                   coalesce(t.status = 'failed', 0), f.path IS NOT NULL
+            FROM watermark w INDEXED BY watermark_behind
+            LEFT JOIN log_file f ON f.session_id = w.session_id AND f.version = w.version
+                AND f.status NOT IN ('mismatch', 'duplicate')
+            LEFT JOIN task t ON t.shelf = w.shelf AND t.kind = 'consolidate'
+                AND t.session_id = w.session_id AND t.version = w.version
+            WHERE w.shelf = ? AND w.consolidated_seq < w.logged_seq AND label != '' AND waiting > 0
+        """
+        values: list[Any] = [cutoff, shelf]
+        if quiet_since is not None:
+            sql += " AND (f.path IS NULL OR NOT f.turn_open AND f.mtime_ns <= ?)"
+            values.append(quiet_since)
+        return [Owed(*row) for row in await self._ledger.read(sql, values)]
+
+    async def recorded(self, shelf: str, cutoff: int) -> list[str]:
+        """Conversations of which the shelf should have messages."""
+        rows = await self._ledger.read(
+            """
+            SELECT DISTINCT w.session_id FROM watermark w
+            WHERE w.shelf = ? AND w.logged_seq > 0 AND EXISTS (
+                SELECT 1 FROM message m WHERE m.session_id = w.session_id AND m.version = w.version
+                    AND m.seq < w.logged_seq AND m.time >= ? AND NOT m.withdrawn)
+            ORDER BY w.session_id
+            """,
+            (shelf, cutoff),
+        )
+        return [row[0] for row in rows]
+
+    async def sessions(self, shelf: str) -> list[str]:
+        """Conversations with progress or a task on a shelf."""
+        sql = "SELECT session_id FROM watermark WHERE shelf = ? UNION SELECT session_id FROM task WHERE shelf = ?"
+        return [row[0] for row in await self._ledger.read(sql, (shelf, shelf))]
+
+    async def owing(self, shelf: str) -> set[str]:
+        """Conversations of which something is recorded and not summarised."""
+        sql = (
+            "SELECT session_id FROM watermark INDEXED BY watermark_behind"
+            " WHERE shelf = ? AND consolidated_seq < logged_seq"
+        )
+        return {row[0] for row in await self._ledger.read(sql, (shelf,))}
+
+    async def reset(self, shelf: str, session_id: str) -> None:
+        """Back to the defaults in all files of a conversation, node included (engine.md 10.2, 10.3)."""
+        async with self._ledger.write() as db:
+            for table in ("watermark", "session_node"):
+                await db.execute(f"DELETE FROM {table} WHERE shelf = ? AND session_id = ?", (shelf, session_id))
 
     async def advance(
         self,
@@ -106,14 +183,6 @@ class Progress:
                     *(shelf, session_id, version),
                 ),
             )
-
-    async def reset(self, db: Connection | None, shelf: str, session_id: str, version: int) -> None:
-        """Back to the defaults, node included: the shelf lost this conversation (engine.md 10.2)."""
-        async with self._ledger.join(db) as own:
-            await own.execute(
-                "DELETE FROM watermark WHERE shelf = ? AND session_id = ? AND version = ?", (shelf, session_id, version)
-            )
-            await own.execute("DELETE FROM session_node WHERE shelf = ? AND session_id = ?", (shelf, session_id))
 
     async def session_node(self, shelf: str, session_id: str) -> SessionNode:
         """The conversation's node on this shelf, as far as we know."""

@@ -273,6 +273,26 @@ class Tasks:
             await db.execute(_DELETE, (self.shelf, *key))
             return old
 
+    async def projects(self) -> list[str]:
+        """The project names of all records but the failed ones."""
+        rows = await self._ledger.read(
+            "SELECT DISTINCT project FROM task WHERE shelf = ? AND status != 'failed' ORDER BY project", (self.shelf,)
+        )
+        return [row[0] for row in rows]
+
+    async def of_project(self, project: str) -> list[TaskKey]:
+        """The records of one project name, but for the failed ones."""
+        rows = await self._ledger.read(
+            "SELECT kind, session_id, version FROM task WHERE shelf = ? AND status != 'failed' AND project = ?",
+            (self.shelf, project),
+        )
+        return [TaskKey(*row) for row in rows]
+
+    async def set_project(self, key: TaskKey, project: str) -> None:
+        """Write the record under another project name; the rest of it stays."""
+        async with self._ledger.write() as db:
+            await db.execute(f"UPDATE task SET project = ? WHERE {_OF_TASK}", (project, self.shelf, *key))
+
     async def delete_failed(self, kind: str) -> int:
         """Remove the failed records of one kind; how many there were (4.9)."""
         async with self._ledger.write() as db:

@@ -56,10 +56,13 @@ async def give_up(context: Context, task: Task) -> bool:
     return True
 
 
-async def close_idle(context: Context, quiet_since: float, min_tokens: int) -> None:
-    """Summarise the rest of conversations whose files were last written before `quiet_since` (epoch seconds)."""
+async def close_idle(context: Context, quiet_since: float, min_tokens: int, after: float = 0.0) -> None:
+    """Summarise the rest of conversations last written before `quiet_since` and after `after` (epoch seconds).
+
+    What was quiet when the program started is housekeeping's, which has a budget.
+    """
     if not context.options().summarise:
         return
-    quiet = int(quiet_since * 1e9)
+    quiet = (int(after * 1e9), int(quiet_since * 1e9))
     for mark in await context.progress.behind(context.shelf, context.cutoff, max(1, min_tokens), quiet):
         await summarise_file(context, mark.session_id, mark.version, min_tokens)

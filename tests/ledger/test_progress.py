@@ -70,7 +70,7 @@ async def test_prg_04_a_shelf_name_cannot_reach_the_rows_of_another(tmp_path: Pa
         await progress.advance(None, "a/b", "s", 0, logged_seq=2)
         assert [(row.session_id, row.logged_seq) for row in await progress.all("a")] == [("b/s", 1)]
         assert [(row.session_id, row.logged_seq) for row in await progress.all("a/b")] == [("s", 2)]
-        await progress.reset(None, "a", "s", 0)
+        await progress.reset("a", "s")
         assert (await progress.get("a/b", "s", 0)).logged_seq == 2
 
 
@@ -113,7 +113,7 @@ async def test_a_reset_takes_the_row_and_the_node_back_to_the_defaults(tmp_path:
     async with progress_at(tmp_path) as (_, progress):
         await progress.advance(None, "work", "s", 0, logged_seq=5)
         await progress.set_session_node(None, "work", "s", linked=4)
-        await progress.reset(None, "work", "s", 0)
+        await progress.reset("work", "s")
         assert await progress.get("work", "s", 0) == Watermark("work", "s", 0)
         assert await progress.session_node("work", "s") == SessionNode()
 
