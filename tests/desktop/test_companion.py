@@ -263,7 +263,7 @@ async def test_quit_from_menu_and_window(tmp_path) -> None:
         assert one.quits == ["quit", "quit"]
 
 
-async def test_without_a_panel_the_window_comes_and_says_how_to_get_the_icon(tmp_path) -> None:
+async def test_without_a_panel_the_window_comes_and_says_how_to_get_the_icon(tmp_path, until) -> None:
     async with living(tmp_path, answer="now") as one:
         assert not one.tray.available()
         one.tray._give_up()
