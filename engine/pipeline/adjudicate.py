@@ -114,7 +114,7 @@ def _by_words(rows: list[dict[str, Any]], text: str, name: str, project: str) ->
     terms, found = _terms(text), []
     for row in rows:
         if (candidate := _candidate(row, name, project)) is not None:
-            others = _terms(candidate.body)
+            others = _terms(f"{candidate.name}\n{candidate.body}")
             shared = len(terms & others) / max(1, min(len(terms), len(others)))
             if shared >= NEAR:
                 found.append((-shared, candidate.name, candidate))

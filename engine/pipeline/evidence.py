@@ -30,13 +30,13 @@ _PAIRS = frozenset({"and/or", "either/or", "yes/no", "on/off", "read/write", "tr
 _NAME = re.compile(r"(?<=[a-z0-9,;)] )[A-Z][a-z]{2,}(?:[ '-][A-Z][a-z]+)*\b", re.ASCII)
 _SENTENCE = re.compile(r"[^.!?\n:]+")
 _ACTOR = re.compile(
-    r"\s*([A-Z][a-z]{2,}) (?:said|says|wants?|wanted|asked|asks|told|decided|proposed|suggested|approved|prefers?"
-    r"|preferred|reported|wrote|agreed|owns|likes|needs|insists|confirmed|recommended)\b",
+    r"\s*([A-Z][a-z]{2,}) (?:said|says|wanted|asked|asks|told|decided|proposed|suggested|approved|prefers"
+    r"|preferred|wrote|agreed|insisted|recommended)\b",
     re.ASCII,
 )
 _ANYBODY = re.compile(
-    "Users?|Assistant|Person|People|Team|Developers?|Customers?|Clients?|Agent|Model|They|She|Who|Nobody|Everybody"
-    "|Everyone|Someone|This|That|Which|Both|Each"
+    "Users?|Assistant|Person|People|Team|Developers?|Engineers?|Maintainers?|Reviewers?|Colleagues?|Customers?|Clients?"
+    "|Agent|Model|They|She|Who|Nobody|Everybody|Everyone|Someone|This|That|Which|Both|Each"
 )
 
 

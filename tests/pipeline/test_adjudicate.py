@@ -1,5 +1,8 @@
 """How a new work unit stands to what is there already (engine.md 7.9; WRT-10 to WRT-24, CON-32 to CON-36)."""
 
+import asyncio
+import datetime
+import itertools
 import json
 import logging
 from pathlib import Path
@@ -11,8 +14,10 @@ from engine.models.routes import Route
 from engine.shelf.errors import ToolError
 from engine.shelf.names import summary_name
 from tests.pipeline.talk import EVERY_TURN, UNIT, answer, models, one, turn
+from tests.pipeline.test_crashes import Hurried, Killed
+from tests.tools.dsh_logs import LogWriter
 from tests.tools.memory import Call, Memory, memory
-from tests.tools.model_server import Behaviour, ModelServer, Request, ok, status
+from tests.tools.model_server import Behaviour, ModelServer, Request, hang, ok, status
 
 OLD = "wu-lock-order-00000000"
 OFF = "model unavailable: semantic search is off on shelf 'default': no model is configured"
@@ -329,3 +334,81 @@ async def test_a_verdict_is_kept_and_not_asked_for_again(tmp_path: Path) -> None
             assert len(failed) == 2 and await m.statuses() == {}
             assert len(await m.edges("refines")) == 1
         assert len(server.requests) == 2
+
+
+OTHER = UNIT | {"title": "Bake slowly", "content": "Bread wants slow heat."}
+
+
+def opened(folder: Path, server: ModelServer, **how: Any) -> Any:
+    folder.mkdir(exist_ok=True)
+    return memory(
+        folder, routes=[Route("lmstudio", "m", "", server.url)], thresholds=EVERY_TURN, clock=Hurried(), **how
+    )
+
+
+async def prepared(m: Memory) -> LogWriter:
+    """An older lesson on the shelf, and one conversation that will bring two, one of them like it."""
+    await m.context.writer.work_unit(
+        "Lock order", "Keep A before B", "", [], "demo", datetime.date(2026, 1, 2), "sum-x"
+    )
+    log = m.log()
+    turn(log)
+    return log
+
+
+def two_units(request: Request) -> Behaviour:
+    if "<entries>" in request.user:
+        name = request.user.split("<entries>\n## ")[1].split("\n")[0]
+        return ok(json.dumps({"verdict": "refines", "target": name}))
+    return ok(answer(units=[UNIT, OTHER]))
+
+
+async def test_killed_at_every_call_each_lesson_is_there_once_and_judged_once(tmp_path: Path) -> None:
+    with ModelServer(two_units) as server:
+        async with opened(tmp_path / "calm", server) as m:
+            await prepared(m)
+            await m.settle()
+            picture = await m.picture()
+            assert {edge[1] for edge in picture[1]} == {"is_a", "derivedFrom", "refines", "summary"}
+            assert len(await m.entries("wu-")) == 3
+        asked = len(server.requests)
+    assert asked == 2
+    for number in itertools.count(1):
+        with ModelServer(two_units) as server:
+            folder = tmp_path / str(number)
+            async with opened(folder, server) as m:
+                await prepared(m)
+            killed = Killed(number)
+            async with opened(folder, server, wrap=killed) as m:
+                await m.sweep()
+                done = m.supervisor.start(m.queue.drained(), "drained")
+                dead = m.supervisor.start(killed.dead.wait(), "dead")
+                await asyncio.wait([done, dead], return_when=asyncio.FIRST_COMPLETED)
+            async with opened(folder, server) as m:
+                await m.settle()
+                assert await m.picture() == picture
+                assert await m.statuses() == {}
+            assert len(server.requests) == asked
+        if not killed.dead.is_set():
+            break
+    assert number > 20
+
+
+async def test_a_comparison_that_was_cut_off_is_made_again(tmp_path: Path) -> None:
+    """Nobody can say whether it was paid; the summary and what it brought are not asked for again."""
+    with ModelServer([ok(answer(units=[UNIT])), hang(), ok('{"verdict": "refines", "target": "wu-x"}')]) as server:
+        near = Near(row("wu-x"))
+        async with opened(tmp_path, server, wrap=near) as m:
+            turn(m.log())
+            await m.sweep()
+            await asyncio.to_thread(server.arrived.acquire)
+            await asyncio.to_thread(server.arrived.acquire)
+        async with opened(tmp_path, server, wrap=near) as m:
+            await m.settle()
+            assert len(await m.edges("refines")) == 1
+            assert [call.purpose for call in await m.calls.recent(5)] == [
+                "memory-adjudication",
+                "memory-adjudication",
+                "memory-consolidation",
+            ]
+        assert len(server.requests) == 3

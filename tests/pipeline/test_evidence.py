@@ -33,6 +33,7 @@ TRUE = [
     pytest.param("Version", "SQLAlchemy 2.0 works.", ["moved to SQLAlchemy 2.0.36."], id="a version's beginning"),
     pytest.param("Who", "Reported by Marta on a Monday.", ["Marta saw 1,042 rows"], id="a person who was named"),
     pytest.param("端口", "nginx 占用 80，改用 8080。", ["端口改成8080"], id="full-width digits"),
+    pytest.param("Bread", "Bread wants slow heat. Deployment needs care.", [QUOTE], id="a sentence about a thing"),
     pytest.param("Steps", "1. Look at e.g. the balancer\n2. Compare and/or measure", [QUOTE], id="a numbered list"),
     pytest.param("Quotes", "The idle timeout counts.", ["the balancer’s idle timeout"], id="curly quotes"),
 ]
