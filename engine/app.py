@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from engine import control, instance
+from engine.clock import ClockGap
 from engine.collector.collector import Collector, Sweep
 from engine.collector.project import Projects
 from engine.configured import Configured, cutoff_of
@@ -36,11 +37,12 @@ from engine.ledger.replies import Replies
 from engine.ledger.tasks import Status as TaskStatus
 from engine.models.call import ModelError
 from engine.models.client import ChatClient
+from engine.models.prices import price
 from engine.models.providers import PROVIDERS, Provider, declared, key_variables
-from engine.models.routes import Route, sanitise
+from engine.models.routes import BUILTIN, Route, sanitise
 from engine.overview import Overview
 from engine.paths import Home
-from engine.pipeline import on_demand
+from engine.pipeline import housekeeping, on_demand
 from engine.pipeline.cascade import cascade
 from engine.pipeline.consolidate import consider, consolidate
 from engine.pipeline.context import Context
@@ -55,7 +57,18 @@ from engine.shelf.shelves import connect, disconnect, list_shelves
 from engine.shelf.writer import Writer
 from engine.sources.watch import watch
 from engine.supervisor import Supervisor
-from engine.views import Attempt, FailedTask, Found, Problem, SessionRow, ShelfRow, State, Status, SummariseResult
+from engine.views import (
+    Attempt,
+    Backlog,
+    FailedTask,
+    Found,
+    Problem,
+    SessionRow,
+    ShelfRow,
+    State,
+    Status,
+    SummariseResult,
+)
 
 log = logging.getLogger(__name__)
 
@@ -77,6 +90,7 @@ class Work:
     writer: Writer
     context: Context
     considered: bool = False
+    backfilled: bool = False
 
 
 class Engine:
@@ -109,6 +123,7 @@ class Engine:
         self._reading = False
         self._held = settings.broken
         self._again: asyncio.TimerHandle | None = None
+        self._began = time.time()
         self._stop = asyncio.Event()
         self._switching = asyncio.Lock()
         self._refresh_due = False
@@ -223,11 +238,16 @@ class Engine:
             return
         self._reading = True
         self._touch()
+        passes = self._configured.passes()
         try:
+            if passes.reconcile and not work.considered:
+                await housekeeping.reconcile(work.context)
             self.swept = await self._collector.sweep(work.shelf, work.context.cutoff, work.queue, everything=everything)
         finally:
             self._reading = False
         if not work.considered:
+            if passes.prune:
+                await housekeeping.prune_vanished(work.context, self._collector.listed())
             # What was due when the last run ended may not have been queued any more.
             least = work.context.options().thresholds.least
             for mark in await self._progress.behind(work.shelf, work.context.cutoff, least):
@@ -242,22 +262,72 @@ class Engine:
         return await self._collector.changed(paths, work.shelf, work.context.cutoff, work.queue)
 
     async def _tick(self) -> None:
+        gap = ClockGap(time.time, time.monotonic)
         while True:
             await asyncio.sleep(_TICK)
             try:
+                if gap.passed():
+                    await self.woke_up()
                 if await asyncio.to_thread(self.settings.changed_on_disk):
                     self.settings.reload()
                 if self._paused_until and self._paused_until <= time.time():
                     await self.resume()
                 if self._work is not None and self._paused_until is None:
-                    quiet = time.time() - 60 * self.settings.get("companion.idleCloseMinutes")
-                    least = self.settings.get("companion.idleCloseMinTokens")
-                    await on_demand.close_idle(self._work.context, quiet, least)
+                    await self._summarise_rests(self._work)
             except CompanionError as error:
                 self._problem("tick", error)
             except Exception:
                 log.exception("housekeeping failed; it is tried again")
             self._touch()
+
+    async def _summarise_rests(self, work: Work) -> None:
+        """Conversations that fell silent while we run; once, few of those that were silent before (engine.md 10.4)."""
+        silence = 60 * self.settings.get("companion.idleCloseMinutes")
+        quiet, least = time.time() - silence, self.settings.get("companion.idleCloseMinTokens")
+        await on_demand.close_idle(work.context, quiet, least, self._began - silence)
+        passes = self._configured.passes()
+        if passes.backfill and not work.backfilled and not await work.queue.is_logging():
+            work.backfilled = True
+            price = await self.backlog()
+            queued = await housekeeping.backfill(work.context, passes.per_scope, quiet)
+            if queued:
+                cost = (
+                    "free" if price.free else f"{price.money:.4f} {price.currency}" if price.money else "price unknown"
+                )
+                of_all = (
+                    f"{queued} of {price.conversations}; all: {price.calls} calls, {price.input_tokens} tokens, {cost}"
+                )
+                await self._history.activity("backfill", work.shelf, of_all)
+
+    async def woke_up(self) -> None:
+        """The machine slept or its clock was set: look at the logs once, and try what was held up."""
+        log.info("the machine was asleep or its clock was set")
+        if self._work is not None:
+            self._work.queue.look_again()
+        await self._look_again()
+
+    async def backlog(self) -> Backlog:
+        """What is recorded and not summarised, and what summarising all of it would take at most."""
+        if self._work is None:
+            return Backlog(0, 0, 0, 0, 0.0, "", True)
+        context = self._work.context
+        owed = await self._progress.owed(context.shelf, context.cutoff)
+        routes = context.options().routes
+        cost = price(routes[0] if routes else BUILTIN, self.settings.get("models.prices"))
+        found = housekeeping.price_of(owed, context, cost)
+        conversations = len({one.session_id for one in owed})
+        return Backlog(
+            conversations, found.calls, found.input_tokens, found.output_tokens, found.money, found.currency, found.free
+        )
+
+    async def summarise_backlog(self) -> int:
+        """Queue all of that, whatever its size; how many summaries. Ask for the price before."""
+        if self._work is None:
+            return 0
+        queued = await housekeeping.backfill(self._work.context, housekeeping.ALL, time.time())
+        await self._history.activity("backlog", self._work.shelf, str(queued))
+        self._touch()
+        return queued
 
     async def drained(self) -> None:
         """Wait until nothing is left that can be done now; during a pause that is nothing."""
@@ -299,6 +369,9 @@ class Engine:
         self._work = Work(shelf, queue, writer, context)
         if hold or self._paused_until is not None:
             queue.pause()
+        if not hold:
+            await housekeeping.normalise_projects(context)
+            await queue.prune_failed("log-message")  # their range was never marked as recorded, so it is queued again
         for kind, run in _EXECUTORS.items():
             await queue.register(kind, _bound(run, context))
         self._touch()

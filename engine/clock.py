@@ -24,6 +24,20 @@ class Clock(Protocol):
         ...
 
 
+class ClockGap:
+    """Notices that the machine slept, or that its clock was set: the time of day ran ahead of the monotonic one."""
+
+    def __init__(self, wall: Callable[[], float], monotonic: Callable[[], float], tolerance: float = 30.0) -> None:
+        self._wall, self._monotonic, self._tolerance = wall, monotonic, tolerance
+        self._ahead = wall() - monotonic()
+
+    def passed(self) -> bool:
+        """Whether that happened since the last look; tolerance in seconds, in both directions."""
+        ahead = self._wall() - self._monotonic()
+        gap, self._ahead = abs(ahead - self._ahead), ahead
+        return gap > self._tolerance
+
+
 class SystemClock:
     """The clock of the machine; timers run on the monotonic time of the running loop."""
 

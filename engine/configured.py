@@ -10,6 +10,7 @@ from engine.collector.triggers import Thresholds
 from engine.errors import UserFixable
 from engine.models.routes import sanitise
 from engine.pipeline.context import Options
+from engine.pipeline.housekeeping import Passes
 from engine.pipeline.queue import QueueConfig
 from engine.settings.store import Settings
 from engine.sources.dsh.discovery import dsh_home
@@ -41,6 +42,15 @@ class Configured:
             max_attempts=self._get("queue.maxAttempts"),
             retry_delay=self._get("queue.retryDelayMs") / 1000,
             flush_window=self._get("queue.flushWindowMs") / 1000,
+        )
+
+    def passes(self) -> Passes:
+        """What is put in order when work begins."""
+        return Passes(
+            reconcile=self._get("housekeeping.reconcileOnStartup"),
+            prune=self._get("housekeeping.pruneVanishedSessions"),
+            backfill=self._get("housekeeping.backfillConsolidation"),
+            per_scope=self._get("housekeeping.consolidationBackfillPerScope"),
         )
 
     def options(self) -> Options:

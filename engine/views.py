@@ -85,6 +85,22 @@ class Attempt:
 
 
 @dataclass(frozen=True, slots=True)
+class Backlog:
+    """Conversations that are recorded and not wholly summarised, and what that would take at most.
+
+    `money` None: the price of the model is not known; `free`: it costs nothing.
+    """
+
+    conversations: int
+    calls: int
+    input_tokens: int
+    output_tokens: int
+    money: float | None
+    currency: str
+    free: bool
+
+
+@dataclass(frozen=True, slots=True)
 class ShelfRow:
     """A shelf the active server knows."""
 

@@ -63,13 +63,15 @@ async def normalise_projects(context: Context) -> int:
     return changed
 
 
-async def reconcile(context: Context, listed: Collection[str]) -> Reconciled:
+async def reconcile(context: Context) -> Reconciled:
     """Forget what was recorded of conversations the shelf has nothing of, so that they are recorded again (10.2).
 
     Only of those whose logs are there: the others could not be recorded again.
     """
     reset = unverified = 0
-    sessions = [one for one in await context.progress.recorded(context.shelf, context.cutoff) if one in listed]
+    recorded = await context.progress.recorded(context.shelf, context.cutoff)
+    there = await asyncio.to_thread(_with_files, await context.logs.paths(recorded))
+    sessions = [one for one in recorded if one in there]
     for number, session_id in enumerate(sessions):
         query = {"$knowledge": [["$like", "name", f"msg-{session_id}-%"]], "limit": 1}
         try:

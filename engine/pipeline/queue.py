@@ -162,6 +162,10 @@ class Queue:
         """The oldest record that waits for something a person can do, though nobody has to decide on it."""
         return await self._records.stuck()
 
+    async def is_logging(self) -> bool:
+        """Whether anything waits to be recorded, or is being."""
+        return await self._records.count_waiting(("log-message",)) > 0
+
     async def counts(self) -> dict[Status, int]:
         """How many records there are in each status."""
         return await self._records.counts()

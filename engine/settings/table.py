@@ -432,6 +432,30 @@ SETTINGS: tuple[Setting, ...] = (
         "A turn that goes on is recorded in parts of this length.", "持续进行的一轮按此时长分段记录。",
         low=0, high=600_000,
     ),
+    Setting(
+        "housekeeping.reconcileOnStartup", "bool", True, "Advanced",
+        "Record again what a shelf lost", "重新记录书架丢失的内容",
+        "At the start, conversations of which the shelf has nothing any more are recorded again.",
+        "启动时，书架上已没有任何内容的会话会被重新记录。",
+    ),
+    Setting(
+        "housekeeping.pruneVanishedSessions", "bool", True, "Advanced",
+        "Forget deleted conversations", "清理已删除会话的进度",
+        "At the start, tasks and progress of conversations without a log are removed; the shelf keeps what it has.",
+        "启动时，日志已不存在的会话的任务与进度会被移除，书架上的内容保留。",
+    ),
+    Setting(
+        "housekeeping.backfillConsolidation", "bool", True, "Advanced",
+        "Summarise what was left over", "补做遗留的摘要",
+        "At the start, conversations that ended without a summary of their rest get one, few per project.",
+        "启动时，为结束时仍有剩余未总结的会话补做摘要，每个项目限量。",
+    ),
+    Setting(
+        "housekeeping.consolidationBackfillPerScope", "int", 4, "Advanced",
+        "Left-over summaries per project", "每个项目补做的摘要数",
+        "How many of them a start makes for each project, at most.", "每次启动为每个项目最多补做多少个。",
+        low=1, high=64,
+    ),
 )  # fmt: skip
 
 BY_KEY: dict[str, Setting] = {row.key: row for row in SETTINGS}
