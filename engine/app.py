@@ -35,8 +35,11 @@ from engine.ledger.logs import Logs
 from engine.ledger.progress import Progress
 from engine.ledger.replies import Replies
 from engine.ledger.tasks import Status as TaskStatus
+from engine.models.budget import Budget, Standing
+from engine.models.budget import options as budget_options
 from engine.models.call import ModelError
 from engine.models.client import ChatClient
+from engine.models.health import RouteHealth
 from engine.models.prices import price
 from engine.models.providers import PROVIDERS, Provider, declared, key_variables
 from engine.models.routes import BUILTIN, Route, sanitise
@@ -114,7 +117,8 @@ class Engine:
         self._calls = CallLog(ledger)
         self._overview = Overview(ledger, self._logs, self._history, self._calls)
         self._keys = Keys(key_variables, home.config / "keys.toml")
-        self._chat = ChatClient(self._keys, self._calls, self._warn)
+        self._budget = Budget(self._calls, lambda: budget_options(settings.get))
+        self._chat = ChatClient(self._keys, self._calls, self._warn, self._budget)
         self._client = self._new_client()
         self._collector = self._new_collector()
         self._work: Work | None = None
@@ -554,6 +558,14 @@ class Engine:
         """Thinking efforts a model declares, as its provider names them; none where nothing is known."""
         return list(declared(provider, model) or ())
 
+    def health(self) -> list[RouteHealth]:
+        """State of each configured model, best first."""
+        return self._chat.health(sanitise(self.settings.get("consolidation.models"))[0])
+
+    async def standing(self) -> Standing:
+        """What the models used this hour and this day, and the limits."""
+        return await self._budget.standing()
+
     async def set_key(self, provider: str, value: str, where: Where = "keyring") -> None:
         """Store a provider's key in the keyring, for this session only, or in a private file."""
         await self._keys.set(provider, value, where)
@@ -693,6 +705,8 @@ class Engine:
         self._held = self.settings.broken
         if held_changed or {"shelf", "enabled", "binaries", "sources.dshHome"} & set(keys):
             self._supervisor.start(self._rebuild(keys), "rebuild after a setting")
+        if self._work is not None and any(key.startswith(("budget.", "models.", "consolidation.models")) for key in keys):
+            self._supervisor.start(self._work.queue.wake_deferred(), "wake what waited for a model")
         self.bus.emit(SettingsChanged(keys))
         self._touch()
 

@@ -265,10 +265,20 @@ def _status_text(status: dict[str, Any]) -> str:
         f"Shelf {status['shelf']} ({status['server']}): {status['logged_today']} messages recorded today,"
         f" {status['tokens_today']} tokens used today.",
         f"Tasks: {status['pending']} pending, {status['deferred']} waiting, {status['failed']} failed.",
+        _spent_text(status["budget"]),
     ]
+    lines += [f"Model {r['route']}: {r['state']}. {r['reason']} {r['action']}".rstrip() for r in status["routes"]]
     lines += [f"! {p['title']}: {p['message']} {p['action']}".rstrip() for p in status["problems"]]
     lines += [f"! {f['status']}: {f['path']}\n    {f['reason']}" for f in status["files"] if f["reason"]]
     return "\n".join(lines)
+
+
+def _spent_text(budget: dict[str, Any]) -> str:
+    day = budget["day"]
+    if not day["calls"]:
+        return "No paid model call today."
+    unknown = f", and {day['unpriced']} calls of unknown price" if day["unpriced"] else ""
+    return f"Paid models today: {day['calls']} calls, {day['money']:.2g} {budget['currency']}{unknown}."
 
 
 async def _tasks(home: Home, options: argparse.Namespace) -> int:

@@ -50,6 +50,8 @@ async def _dispatch(engine: "Engine", method: str, params: dict[str, Any]) -> An
                 **status_object(engine.status()),
                 "files": await engine.log_files(),
                 "models": asdict(await engine.model_totals()),
+                "routes": [{**asdict(one), "route": str(one.route)} for one in engine.health()],
+                "budget": asdict(await engine.standing()),
                 "running": engine.following,
             }
         case "tasks":
