@@ -6,6 +6,9 @@ is therefore written as its overlapping pairs plus its last character, and asked
 
 import re
 import unicodedata
+from dataclasses import dataclass
+
+from engine.policy.words import BASE_FORMS, STOP_CHARACTERS, STOP_PAIRS, STOP_WORDS
 
 _IDEOGRAPHS = (
     "\u3005\u3007"  # iteration mark and zero
@@ -20,24 +23,82 @@ _HUMP = re.compile(r"[a-z0-9][A-Z]|[A-Z]{2}[a-z]")
 _LONGEST_NAME = 64  # beyond it is encoded data, whose parts would only fill the index
 _PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
 _ASCII_SEPARATORS = re.compile(r"[\x00-\x2f:-@\[-^`{-\x7f]+")
-_OPERATORS = frozenset({"AND", "OR", "NOT"})
+_COMPOUND = re.compile(r"(?<![^\W_])(?<!-)([A-Za-z]{2,})-([A-Za-z]{2,})(?![^\W_])(?!-)")
+_ELISION = re.compile(r"(?<=[A-Za-z])(?:n['’]t|['’](?:s|d|m|ll|re|ve))(?![^\W_])", re.IGNORECASE)
+# A run of ideographs, or letters and digits of any other script, joined as identifiers and paths join them.
+_CHUNK = re.compile(
+    f"[{_IDEOGRAPHS}]+|(?:(?![{_IDEOGRAPHS}])[^\\W_])+(?:(?:::|->|[-_./:@\\\\])+(?:(?![{_IDEOGRAPHS}])[^\\W_])+)*"
+)
+_OF_A_PART = 0.7
+OPERATORS = frozenset({"AND", "OR", "NOT"})
 
 
 def index_text(text: str) -> str:
-    """`text` as it goes into the index: runs as bigrams plus last character, camelCase parts added at the end."""
+    """`text` as it goes into the index: runs as bigrams plus last character; at the end camelCase parts, compounds
+    without their hyphen, and the base of irregular forms."""
     text = unicodedata.normalize("NFKC", text)
-    names = [word for word in _WORD.findall(text) if len(word) <= _LONGEST_NAME and _HUMP.search(word)]
-    parts = dict.fromkeys(part for name in names for part in _PART.findall(name))
+    words = _WORD.findall(text)
+    added = [part for word in words if _is_camel(word) for part in _PART.findall(word)]
+    added += [first + second for first, second in _COMPOUND.findall(text)]
+    added += [BASE_FORMS[form] for word in words if (form := word.lower()) in BASE_FORMS]
     text = _RUN.sub(lambda run: f" {_pairs(run[0])} {run[0][-1]} ", text)
-    return f"{text} {' '.join(parts)}" if parts else text
+    return f"{text} {' '.join(dict.fromkeys(added))}" if added else text
+
+
+@dataclass(frozen=True, slots=True)
+class Term:
+    """One thing to look for: an FTS5 phrase, and how much a hit counts beside that of a plain word.
+
+    `whole` is an identifier of several parts, which must stand together.
+    """
+
+    phrase: str
+    weight: float = 1.0
+    whole: bool = False
+
+
+def search_terms(text: str) -> list[Term]:
+    """What to look for to answer `text`, each once: words without stop words (all, when there are no others), pairs of
+    ideographs, identifiers whole and in parts. Empty when nothing can be looked for."""
+    text = _ELISION.sub("", unicodedata.normalize("NFKC", text))
+    found: dict[str, Term] = {}
+    stopped: dict[str, Term] = {}
+    for chunk in _CHUNK.findall(text):
+        for term, stop in _chunk_terms(chunk):
+            (stopped if stop else found).setdefault(term.phrase, term)
+    return list((found or stopped).values())
+
+
+def _chunk_terms(chunk: str) -> list[tuple[Term, bool]]:
+    if _RUN.fullmatch(chunk):
+        if len(chunk) == 1:
+            return [(Term(f'"{chunk}" *'), chunk in STOP_CHARACTERS)]
+        pairs = _pairs(chunk).split()
+        return [(Term(f'"{pair}"'), pair in STOP_PAIRS or not STOP_CHARACTERS.isdisjoint(pair)) for pair in pairs]
+    words = re.findall(r"[^\W_]+", chunk)
+    if len(words) == 1:
+        parts = _PART.findall(words[0]) if _is_camel(words[0]) else []
+        return [_word(words[0], 1.0), *(_word(part, _OF_A_PART) for part in parts)]
+    whole = (Term(f'"{" ".join(words)}"', whole=True), False)
+    compound = [_word("".join(words), 1.0)] if _COMPOUND.fullmatch(chunk) else []
+    return [whole, *compound, *(_word(part, _OF_A_PART) for part in words)]
+
+
+def _word(word: str, weight: float) -> tuple[Term, bool]:
+    word = word.lower()
+    return Term(f'"{BASE_FORMS.get(word, word)}"', weight), word in STOP_WORDS
+
+
+def _is_camel(word: str) -> bool:
+    return len(word) <= _LONGEST_NAME and _HUMP.search(word) is not None
 
 
 def query_text(text: str) -> str:
     """`text` as an FTS5 expression: words ANDed, upper-case AND, OR, NOT kept; empty when nothing can be asked for."""
     words: list[str] = []
     for word in _ASCII_SEPARATORS.sub(" ", unicodedata.normalize("NFKC", text)).split():
-        words += [word] if word in _OPERATORS else _terms(word)
-    return " ".join(words) if any(word not in _OPERATORS for word in words) else ""
+        words += [word] if word in OPERATORS else _terms(word)
+    return " ".join(words) if any(word not in OPERATORS for word in words) else ""
 
 
 def _terms(word: str) -> list[str]:

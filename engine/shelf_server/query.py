@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from engine.shelf_server.conditions import (
-    FALSE,
     KEYS,
     SUBQUERIES,
     TRUE,
@@ -19,7 +18,8 @@ from engine.shelf_server.conditions import (
 )
 from engine.shelf_server.errors import ToolError
 from engine.shelf_server.jse import QUERIES, Call, Literal, Node, Quote, Symbol, describe, evaluation_error, parse
-from engine.shelf_server.shelf import Row, Shelf, match, time_text
+from engine.shelf_server.search import Narrowing
+from engine.shelf_server.shelf import Row, Shelf, time_text
 
 _PAGE = 100
 _I64 = range(-(2**63), 2**63)
@@ -135,10 +135,9 @@ class _Query:
     def _search(self, node: Call) -> Sql:
         catalog = self.node.options.get("catalog")
         catalog = catalog if isinstance(catalog, str) else self.table
-        found = match(_sub_text(node), catalog, self._option("limit", _PAGE), self._option("offset", 0))
-        if found is None:
-            return FALSE
-        return Sql(f"{KEYS[self.table]} IN (SELECT key FROM ({found.sql}))", found.parameters)
+        limit, offset = self._option("limit", _PAGE), max(self._option("offset", 0), 0)
+        found = self.shelf.search(_sub_text(node), Narrowing(catalog), limit, offset)
+        return Sql(f"{KEYS[self.table]} IN (SELECT value FROM json_each(?))", (json.dumps([h.key for h in found]),))
 
     def _k_hop(self, node: Call) -> Sql:
         if len(node.operands) != 3:

@@ -3,43 +3,22 @@
 import contextlib
 import json
 import sqlite3
+import sys
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from engine.policy.cjk import query_text
+from engine.policy.cjk import OPERATORS, query_text, search_terms
 from engine.shelf_server import configuration, schema
 from engine.shelf_server.content import Document, csv_key, document, dump, fts_columns, postings
 from engine.shelf_server.errors import ToolError
+from engine.shelf_server.search import Hit, Narrowing, find
 
 FILE = "hypatia.sqlite"
 _BUSY_SECONDS = 5.0
 _WEIGHTS = "10.0, 1.0, 5.0, 3.0"
 
 Row = dict[str, Any]
-
-
-@dataclass(frozen=True, slots=True)
-class Match:
-    """A full-text sub-query: SQL that yields document ids and ranks, best first, and its parameters."""
-
-    sql: str
-    parameters: tuple[str | int, ...]
-
-
-def match(query: str, catalog: str | None, limit: int, offset: int) -> Match | None:
-    """The full-text query of 7.2, or None when it asks for nothing."""
-    expression = query_text(query)
-    if not expression:
-        return None
-    narrowed = "" if catalog is None else " AND d.catalog = ?"
-    sql = (
-        f"SELECT d.id AS id, d.key AS key, bm25(docs_fts, {_WEIGHTS}) AS rank FROM docs_fts "
-        f"CROSS JOIN docs d ON d.id = docs_fts.rowid WHERE docs_fts MATCH ?{narrowed} "
-        "ORDER BY 3, 1 LIMIT ? OFFSET ?"
-    )
-    return Match(sql, (expression, *(() if catalog is None else (catalog,)), limit, offset))
 
 
 def sqlite_error(error: sqlite3.Error) -> ToolError:
@@ -212,19 +191,36 @@ class Shelf:
         self._counts.clear()
         return True
 
-    def search(self, query: str, catalog: str | None, limit: int, offset: int) -> list[Row]:
-        """Full-text hits, best first; `content` is the stored text (3.6)."""
-        found = match(query, catalog, limit, offset)
-        if found is None:
-            return []
+    def search(self, query: str, narrowing: Narrowing, limit: int, offset: int) -> list[Hit]:
+        """Full-text hits, best first. Words are ORed, unless the query is written with AND, OR or NOT (7.2)."""
+        wanted = -1 if limit < 0 else limit + offset
+        if any(word in OPERATORS for word in query.split()):
+            with contextlib.suppress(ToolError):  # operators in the wrong places are words
+                return self._boolean(query, narrowing, limit, offset)
+        terms = search_terms(query)
+        return find(self.rows, terms, narrowing, sys.maxsize if limit < 0 else wanted)[offset:] if terms else []
+
+    def _boolean(self, query: str, narrowing: Narrowing, limit: int, offset: int) -> list[Hit]:
+        text, parameters = narrowing.condition()
         sql = (
-            "SELECT hit.id, d.catalog, d.key, coalesce(k.content, s.content), hit.rank "
-            f"FROM ({found.sql}) hit JOIN docs d ON d.id = hit.id "
-            "LEFT JOIN knowledge k ON d.catalog = 'knowledge' AND k.name = d.key "
-            "LEFT JOIN statement s ON d.catalog = 'statement' AND s.triple = d.key ORDER BY hit.rank, hit.id"
+            f"SELECT d.id, d.catalog, d.key, -bm25(docs_fts, {_WEIGHTS}) FROM docs_fts "
+            f"CROSS JOIN docs d ON d.id = docs_fts.rowid WHERE docs_fts MATCH ? AND {text} "
+            "ORDER BY 4 DESC, 1 DESC LIMIT ? OFFSET ?"
         )
-        names = ("id", "catalog", "key", "content", "rank")
-        return [dict(zip(names, row, strict=True)) for row in self.rows(sql, found.parameters)]
+        return [Hit(*row) for row in self.rows(sql, (query_text(query), *parameters, limit, offset))]
+
+    def contents(self, hits: Sequence[Hit]) -> list[Row]:
+        """Hits as rows of `search`; `content` is the stored text (3.6)."""
+        sql = (
+            "SELECT d.id, coalesce(k.content, s.content) FROM json_each(?) j CROSS JOIN docs d ON d.id = j.value "
+            "LEFT JOIN knowledge k ON d.catalog = 'knowledge' AND k.name = d.key "
+            "LEFT JOIN statement s ON d.catalog = 'statement' AND s.triple = d.key"
+        )
+        stored = dict(self.rows(sql, (json.dumps([hit.id for hit in hits]),)))
+        return [
+            {"id": hit.id, "catalog": hit.catalog, "key": hit.key, "content": stored[hit.id], "rank": -hit.score}
+            for hit in hits
+        ]
 
     def values(self, field: str) -> list[Row]:
         """Distinct values of `scopes` or `tags` with the number of entries that carry them (3.9)."""

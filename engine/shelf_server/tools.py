@@ -11,6 +11,7 @@ from engine.shelf_server.content import clean, clean_positions, clean_scopes, cs
 from engine.shelf_server.errors import ToolError
 from engine.shelf_server.jse import from_argument
 from engine.shelf_server.registry import DEFAULT, Registry
+from engine.shelf_server.search import Narrowing
 from engine.shelf_server.shelf import Shelf
 
 Arguments = dict[str, Any]
@@ -118,7 +119,18 @@ def _query(registry: Registry, given: Arguments) -> Result:
 def _search(registry: Registry, given: Arguments) -> Result:
     _page(given)
     shelf = _shelf(registry, given)
-    return _rows(shelf.search(given["query"], given["catalog"], given["limit"], given["offset"]))
+    return _rows(shelf.contents(shelf.search(given["query"], _narrowing(given), given["limit"], given["offset"])))
+
+
+def _narrowing(given: Arguments) -> Narrowing:
+    """What the lists given to a search allow: no list is no limit, an empty one allows nothing (forbids nothing)."""
+    scopes, tags, without = given["scopes"], given["tags"], given["exclude_tags"]
+    return Narrowing(
+        catalog=given["catalog"],
+        scopes=None if scopes is None else tuple(clean_scopes(scopes)),
+        tags=None if tags is None else tuple(clean(tags)),
+        exclude_tags=None if without is None else tuple(clean(without)),
+    )
 
 
 def _similar(registry: Registry, given: Arguments) -> Result:
@@ -260,12 +272,17 @@ _TOOLS = (
     Tool(
         "search",
         "Full-text search",
-        "Find entries by words, best first. Words are ANDed; OR, AND and NOT in capitals are operators.",
+        "Find entries by words, best first. Any of the words may match; AND, OR and NOT in capitals are operators.",
         {
             "query": Field("string", "The words.", required=True),
             "catalog": Field("string", "Only one kind of entry.", extra=_CATALOG),
             "limit": Field("integer", "Rows at most; 100 when omitted.", default=100, extra={"minimum": 1}),
             "offset": Field("integer", "Rows to skip; 0 when omitted.", default=0, extra={"minimum": 0}),
+            "scopes": Field(
+                "strings", "Only entries with at least one of these scopes; an empty text is the global one."
+            ),
+            "tags": Field("strings", "Only entries with at least one of these tags."),
+            "exclude_tags": Field("strings", "No entries with any of these tags."),
             "shelf": _SHELF,
         },
         _READ,

@@ -5,7 +5,8 @@ from contextlib import closing
 
 import pytest
 
-from engine.policy.cjk import index_text, query_text
+from engine.policy.cjk import index_text, query_text, search_terms
+from engine.policy.words import BASE_FORMS, STOP_WORDS
 
 
 @pytest.mark.parametrize(
@@ -27,6 +28,9 @@ from engine.policy.cjk import index_text, query_text
         pytest.param("aB aB cB", "aB aB cB a B c", id="camel-parts-once"),
         pytest.param("Ab" * 33, "Ab" * 33, id="encoded-data"),
         pytest.param("README ok", "README ok", id="no-hump"),
+        pytest.param("a check-up", "a check-up checkup", id="compound"),
+        pytest.param("a-b state-of-the-art x-1", "a-b state-of-the-art x-1", id="no-compound"),
+        pytest.param("She wrote, Wrote", "She wrote, Wrote write", id="irregular"),
         pytest.param("", "", id="empty"),
     ],
 )
@@ -60,6 +64,41 @@ def test_query_text(text: str, expression: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("text", "terms"),
+    [
+        pytest.param("When is the tide?", ["tide"], id="stop-words"),
+        pytest.param("to be or not", ["to", "be", "or", "not"], id="only-stop-words"),
+        pytest.param("Tide tide TIDE", ["tide"], id="once"),
+        pytest.param("who wrote", ["write"], id="irregular"),
+        pytest.param("it's Bob’s, don't, won’t", ["bob"], id="elision"),
+        pytest.param("retry_after_ms", ["=retry after ms", "-retry", "-ms"], id="snake"),
+        pytest.param("src/db.ts", ["=src db ts", "-src", "-db", "-ts"], id="path"),
+        pytest.param("Db::open", ["=Db open", "-db", "-open"], id="qualified"),
+        pytest.param("getUserName", ["getusername", "-get", "-user", "-name"], id="camel"),
+        pytest.param("check-up", ["=check up", "checkup", "-check"], id="compound"),
+        pytest.param("升级基线？", ["升级", "级基", "基线"], id="run"),
+        pytest.param("什么的基线", ["基线"], id="chinese-stop-words"),
+        pytest.param("什么", ["什么"], id="only-chinese-stop-words"),
+        pytest.param("用SQLite存", ["用*", "sqlite", "-sq", "-lite", "存*"], id="glued"),
+        pytest.param("a\"b' (c) $5 \x00 — ^", ["b", "c", "5"], id="syntax"),
+        pytest.param("привет ☃", ["привет"], id="other-script"),
+        pytest.param("??? _ ，", [], id="punctuation"),
+        pytest.param("", [], id="empty"),
+    ],
+)
+def test_search_terms(text: str, terms: list[str]) -> None:
+    marks = {(1.0, True): "=", (1.0, False): "", (0.7, False): "-"}
+    found = search_terms(text)
+    assert [marks[term.weight, term.whole] + term.phrase.replace('"', "").replace(" *", "*") for term in found] == terms
+
+
+def test_no_base_form_is_a_form_of_another_word_or_a_stop_word() -> None:
+    assert not BASE_FORMS.keys() & set(BASE_FORMS.values())
+    assert not BASE_FORMS.keys() & STOP_WORDS
+    assert not set(BASE_FORMS.values()) & STOP_WORDS
+
+
+@pytest.mark.parametrize(
     "text", ["每天凌晨两点备份数据库", "用SQLite数据库保存", "𠀀𠀁丽 カタカナ", "getUserName", "数据 库"]
 )
 def test_every_pair_and_character_of_a_text_finds_it(text: str) -> None:
@@ -69,5 +108,6 @@ def test_every_pair_and_character_of_a_text_finds_it(text: str) -> None:
         pairs = (text[i : i + 2] for i in range(len(text) - 1))
         parts = [part for part in (*text, *pairs) if not any(c.isascii() for c in part)]
         for query in (text, *parts):
-            found = db.execute("SELECT count(*) FROM f WHERE f MATCH ?", (query_text(query),)).fetchone()[0]
-            assert found == 1, query
+            for expression in (query_text(query), *(term.phrase for term in search_terms(query))):
+                found = db.execute("SELECT count(*) FROM f WHERE f MATCH ?", (expression,)).fetchone()[0]
+                assert found == 1, expression
