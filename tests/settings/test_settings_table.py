@@ -54,6 +54,10 @@ def test_every_key_of_the_engine_is_there_once_with_its_default() -> None:
         "queue.maxAttempts": 3,
         "queue.retryDelayMs": 5000,
         "queue.flushWindowMs": 120000,
+        "housekeeping.reconcileOnStartup": True,
+        "housekeeping.pruneVanishedSessions": True,
+        "housekeeping.backfillConsolidation": True,
+        "housekeeping.consolidationBackfillPerScope": 4,
     }
 
 
