@@ -9,7 +9,7 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
-from tests.benchmarks import desktop, engine, queue, reading, shelf
+from tests.benchmarks import costs, desktop, engine, queue, reading, shelf
 from tests.benchmarks.figures import Figure, machine
 
 BENCHMARKS: dict[str, Callable[[Path], list[Figure]]] = {
@@ -17,6 +17,7 @@ BENCHMARKS: dict[str, Callable[[Path], list[Figure]]] = {
     "reading-memory": reading.reading_memory,
     "recording": engine.recording,
     "summaries": engine.summaries,
+    "costs": costs.costs,
     "writes": shelf.writes,
     "queue": queue.throughput,
     "large-ledger": queue.large_ledger,
