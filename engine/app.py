@@ -34,6 +34,7 @@ from engine.ledger.history import History
 from engine.ledger.logs import Logs
 from engine.ledger.progress import Progress
 from engine.ledger.replies import Replies
+from engine.ledger.state import Changes, state_of
 from engine.ledger.tasks import Status as TaskStatus
 from engine.models.budget import Budget, Standing
 from engine.models.budget import options as budget_options
@@ -54,6 +55,7 @@ from engine.pipeline.queue import Queue, Task, TaskKey
 from engine.pipeline.session_node import session_node
 from engine.settings.secrets import Keys, Where
 from engine.settings.store import Settings
+from engine.shelf.content import Contents
 from engine.shelf.errors import ShelfNotConnected
 from engine.shelf.process import ShelfClient, find_server
 from engine.shelf.shelves import connect, disconnect, list_shelves
@@ -66,7 +68,9 @@ from engine.views import (
     FailedTask,
     Found,
     Problem,
+    SessionContent,
     SessionRow,
+    SessionState,
     ShelfRow,
     State,
     Status,
@@ -92,6 +96,7 @@ class Work:
     queue: Queue
     writer: Writer
     context: Context
+    contents: Contents
     considered: bool = False
     backfilled: bool = False
 
@@ -128,6 +133,7 @@ class Engine:
         self._held = settings.broken
         self._again: asyncio.TimerHandle | None = None
         self._began = time.time()
+        self._changes = Changes()
         self._stop = asyncio.Event()
         self._switching = asyncio.Lock()
         self._refresh_due = False
@@ -370,7 +376,8 @@ class Engine:
             features=lambda: self._client.features,
             route_refused=self._route_refused,
         )
-        self._work = Work(shelf, queue, writer, context)
+        contents = Contents(lambda tool, arguments: self._client.call(tool, arguments), shelf, time.monotonic)
+        self._work = Work(shelf, queue, writer, context, contents)
         if hold or self._paused_until is not None:
             queue.pause()
         if not hold:
@@ -496,6 +503,28 @@ class Engine:
             return SummariseResult(session_id, False, "unavailable", 0, 0)
         outcome = await on_demand.summarise(self._work.context, session_id)
         return SummariseResult(session_id, outcome.queued, outcome.reason, outcome.from_seq, outcome.to_seq)
+
+    async def session(self, session_id: str) -> SessionState:
+        """How far a conversation has come on the active shelf."""
+        shelf = self.settings.get("shelf")
+        context = self._work.context if self._work is not None else None
+        tasks = await context.queue.of_session(session_id) if context is not None else []
+        marks = await self._progress.of_session(shelf, session_id)
+        cutoff = context.cutoff if context is not None else 0
+        waiting = [
+            await self._logs.tokens(session_id, one.version, one.consolidated_seq, one.logged_seq, cutoff)
+            for one in marks
+        ]
+        node = await self._progress.session_node(shelf, session_id)
+        return self._changes.stamped(state_of(session_id, marks, node, tasks, sum(waiting)), time.time())
+
+    async def content(self, session_id: str, *, fresh: bool = False) -> SessionContent:
+        """Summaries and work units of a conversation; kept for 15 s, or read anew when `fresh`."""
+        if self._work is None:
+            return SessionContent()
+        marks = await self._progress.of_session(self._work.shelf, session_id)
+        watermark = sum(one.consolidated_seq for one in marks)
+        return await self._work.contents.read(session_id, watermark, fresh=fresh)
 
     async def tasks(self) -> list[FailedTask]:
         """Every task there is, as Review shows the failed ones."""
@@ -651,6 +680,8 @@ class Engine:
             )
         if isinstance(event, TaskSettled):
             self.tasks_done += 1
+        if isinstance(event, TaskSettled | TaskFailed) and event.kind in ("consolidate", "cascade") and self._work:
+            self._work.contents.invalidate(event.session_id)
         if isinstance(event, TaskStuck):
             self._problem("storage", Environment(event.title, event.message, event.action))
         if isinstance(event, MessagesLogged | TaskSettled):
@@ -705,7 +736,9 @@ class Engine:
         self._held = self.settings.broken
         if held_changed or {"shelf", "enabled", "binaries", "sources.dshHome"} & set(keys):
             self._supervisor.start(self._rebuild(keys), "rebuild after a setting")
-        if self._work is not None and any(key.startswith(("budget.", "models.", "consolidation.models")) for key in keys):
+        if self._work is not None and any(
+            key.startswith(("budget.", "models.", "consolidation.models")) for key in keys
+        ):
             self._supervisor.start(self._work.queue.wake_deferred(), "wake what waited for a model")
         self.bus.emit(SettingsChanged(keys))
         self._touch()

@@ -85,6 +85,66 @@ class Attempt:
 
 
 @dataclass(frozen=True, slots=True)
+class FailedRef:
+    """A failed task, in short."""
+
+    kind: str
+    session_id: str
+    attempts: int
+    error: str
+
+
+@dataclass(frozen=True, slots=True)
+class SessionState:
+    """Positions count events, over all files of the conversation; `updated_at` (epoch s): the last change of the rest.
+
+    `linked`: messages tied to the conversation's node; `gap`: recorded events without a summary.
+    """
+
+    session_id: str
+    known: bool = False
+    logged_seq: int = 0
+    consolidated_seq: int = 0
+    caught_up: bool = True
+    gap: int = 0
+    pending_tokens: int = 0
+    session_node: bool = False
+    linked: int = 0
+    deferred: int = 0
+    failed: int = 0
+    failed_tasks: tuple[FailedRef, ...] = ()
+    error: str = ""
+    updated_at: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A summary or a work unit as it is shown: `tier` 0 for a work unit, `cut`: its text goes on."""
+
+    name: str
+    tier: int
+    text: str
+    tags: tuple[str, ...]
+    created_at: str
+    cut: bool
+
+
+@dataclass(frozen=True, slots=True)
+class SessionContent:
+    """What is shown of a conversation, newest first. Counts are totals; with `truncated` there may be more.
+
+    `error`: why the shelf could not be read just now; what was shown stays.
+    """
+
+    summaries: tuple[Entry, ...] = ()
+    units: tuple[Entry, ...] = ()
+    summary_count: int = 0
+    unit_count: int = 0
+    truncated: bool = False
+    error: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Backlog:
     """Conversations that are recorded and not wholly summarised, and what that would take at most.
 

@@ -66,6 +66,11 @@ class Progress:
         rows = await self._ledger.read("SELECT * FROM watermark WHERE shelf = ? ORDER BY session_id, version", (shelf,))
         return [_watermark(row) for row in rows]
 
+    async def of_session(self, shelf: str, session_id: str) -> list[Watermark]:
+        """The rows of one conversation, oldest format first."""
+        sql = "SELECT * FROM watermark WHERE shelf = ? AND session_id = ? ORDER BY version"
+        return [_watermark(row) for row in await self._ledger.read(sql, (shelf, session_id))]
+
     async def behind(
         self, shelf: str, cutoff: int, least: int, quiet: tuple[int, int] | None = None
     ) -> list[Watermark]:

@@ -112,6 +112,13 @@ class Tasks:
         rows = await self._ledger.read(_BY_KEY, (self.shelf, *key))
         return Task(*rows[0]) if rows else None
 
+    async def of_session(self, session_id: str) -> list[Task]:
+        """The records of one conversation, oldest first."""
+        rows = await self._ledger.read(
+            f"{_SELECT} AND session_id = ? ORDER BY enqueued_at, kind, version", (self.shelf, session_id)
+        )
+        return [Task(*row) for row in rows]
+
     async def waiting(self, kind: str) -> list[TaskKey]:
         """What of a kind is left to run, oldest first (4.6)."""
         rows = await self._ledger.read(

@@ -154,6 +154,10 @@ class Queue:
         """One record, if there is one."""
         return await self._records.get(TaskKey(kind, session_id, version))
 
+    async def of_session(self, session_id: str) -> list[Task]:
+        """The records of one conversation, oldest first."""
+        return await self._records.of_session(session_id)
+
     async def attempts(self, task_id: str) -> list[Attempt]:
         """The failed runs of a record, oldest first, as far as they are kept."""
         return await self._records.attempts(TaskKey.parse(task_id))
