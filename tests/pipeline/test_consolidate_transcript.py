@@ -207,3 +207,23 @@ async def test_a_newer_file_is_summarised_from_its_first_own_word(tmp_path: Path
             assert await m.edges("summary") >= {(name, "summary", f"msg-session-1-{n}") for n in range(4, 8)}
             assert len(await m.edges("summary")) == 8
         assert transcript(server, 1) == "U: new question\nA: new answer\nU: last question\nA: last answer"
+
+
+async def test_a_compaction_summary_is_a_node_and_is_not_summarised_again(tmp_path: Path) -> None:
+    """What it condenses was summarised as it was said; the conversation's own entry keeps its text (2.8, 2.10)."""
+    with models() as (server, route):
+        async with memory(tmp_path, routes=[route], thresholds=EVERY_TURN) as m:
+            log = m.log()
+            turn(log, "first question", "first answer")
+            condensed = [{"type": "text", "text": "CONDENSED: six services"}]
+            log.event("compaction/summary", {"summary": condensed})
+            data = {"content": condensed, "source": {"kind": "compact-checkpoint"}, "role": "user", "id": "checkpoint"}
+            log.event("user/message", data, surfaceOp={"op": "replace", "startSeq": 2, "endSeq": 4})
+            turn(log, "second question", "second answer")
+            await m.settle()
+            texts = [transcript(server, number) for number in range(len(server.requests))]
+            assert texts == ["U: first question\nA: first answer", "U: second question\nA: second answer"]
+            assert await m.entries("session-") == {"session-session-1": "CONDENSED: six services"}
+            assert {edge[0] for edge in await m.edges("belongTo")} == {f"msg-session-1-{n}" for n in range(4)}
+            # Nothing was taken back by it either.
+            assert len(await m.entries("msg-")) == 4
