@@ -45,6 +45,24 @@ async def test_view_02_the_end_of_a_conversation_queues_the_same(tmp_path: Path)
         assert await _task(m) == ("consolidate", 7, log.seq)
 
 
+async def test_log_12_a_conversation_that_goes_on_after_its_end_gets_a_new_span(tmp_path: Path) -> None:
+    async with recorded(tmp_path) as (m, log):
+        m.queue.resume()
+        ended = log.seq
+        for _ in range(2):  # closed once, however often it is looked at
+            await close_idle(m.context, log.path.stat().st_mtime + 1, 1)
+            await m.queue.drained()
+        assert list(await m.entries("sum-")) == [f"sum-session-1-0-{ended}"]
+        log.user("One more thing?")
+        log.assistant("Yes.")
+        log.end_turn()
+        await m.settle()
+        assert list(await m.entries("sum-")) == [f"sum-session-1-0-{ended}"]
+        await close_idle(m.context, log.path.stat().st_mtime + 1, 1)
+        await m.queue.drained()
+        assert set(await m.entries("sum-")) == {f"sum-session-1-0-{ended}", f"sum-session-1-{ended}-{log.seq}"}
+
+
 async def test_view_04_nothing_waits(tmp_path: Path) -> None:
     async with recorded(tmp_path, 1000) as (m, log):
         assert await summarise(m.context, "session-1") == Outcome(False, "empty", 1000, log.seq)

@@ -184,7 +184,7 @@ async def test_text_too_long_for_any_command_line_is_refused(dressed: Hypatia) -
         ("No shelves registered.", None),
         ("warning: failed to restore shelf 'x': [connected]", None),
     ],
-    ids=["X-15", "blank-in-name", "windows", "none", "noise"],
+    ids=["AUX-20 path with a blank", "blank-in-name", "windows", "AUX-20 none", "noise"],
 )
 def test_x_15_a_line_of_the_list(line: str, shelf: tuple[str, str, bool] | None) -> None:
     assert shelf_line(line) == (Shelf(*shelf)._asdict() if shelf else None)
