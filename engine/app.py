@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from engine import control, instance
-from engine.clock import ClockGap
+from engine.clock import ClockGap, on_wake_up
 from engine.collector.collector import Collector, Sweep
 from engine.collector.project import Projects
 from engine.configured import Configured, cutoff_of
@@ -133,6 +133,7 @@ class Engine:
         self._held = settings.broken
         self._again: asyncio.TimerHandle | None = None
         self._began = time.time()
+        self._gap = ClockGap(time.time, time.monotonic)
         self._changes = Changes()
         self._stop = asyncio.Event()
         self._switching = asyncio.Lock()
@@ -195,6 +196,7 @@ class Engine:
             self.following = True
             self._supervisor.start(self._follow(), "follow the logs", "follow")
             self._supervisor.start(self._tick(), "tick")
+            self._supervisor.start(on_wake_up(self.woke_up), "listen for wake-ups")
 
     async def _serve(self) -> None:
         await self._owner.serve(lambda method, params: control.dispatch(self, method, params))
@@ -272,11 +274,10 @@ class Engine:
         return await self._collector.changed(paths, work.shelf, work.context.cutoff, work.queue)
 
     async def _tick(self) -> None:
-        gap = ClockGap(time.time, time.monotonic)
         while True:
             await asyncio.sleep(_TICK)
             try:
-                if gap.passed():
+                if self._gap.passed():
                     await self.woke_up()
                 if await asyncio.to_thread(self.settings.changed_on_disk):
                     self.settings.reload()
@@ -312,6 +313,7 @@ class Engine:
     async def woke_up(self) -> None:
         """The machine slept or its clock was set: look at the logs once, and try what was held up."""
         log.info("the machine was asleep or its clock was set")
+        self._gap.passed()  # noticed in one way, it need not be in the other
         if self._work is not None:
             self._work.queue.look_again()
         await self._look_again()

@@ -1,9 +1,15 @@
 """The time of day and timers, as one part that a test can turn by hand."""
 
 import asyncio
+import logging
+import sys
 import time
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import Protocol
+
+log = logging.getLogger(__name__)
+
+_NO_BUS = (OSError, EOFError, KeyError, ValueError, RuntimeError, TimeoutError)  # what jeepney raises without one
 
 
 class Timer(Protocol):
@@ -36,6 +42,26 @@ class ClockGap:
         ahead = self._wall() - self._monotonic()
         gap, self._ahead = abs(ahead - self._ahead), ahead
         return gap > self._tolerance
+
+
+async def on_wake_up(woke: Callable[[], Awaitable[None]], bus: str = "SYSTEM") -> None:
+    """Call `woke` each time logind says that the machine woke up; ends at once where there is no bus to listen to."""
+    if sys.platform != "linux":
+        return
+    from jeepney import DBusErrorResponse, MatchRule, message_bus
+    from jeepney.io.asyncio import Proxy, open_dbus_router
+    from jeepney.io.common import RouterClosed
+
+    rule = {"type": "signal", "interface": "org.freedesktop.login1.Manager", "member": "PrepareForSleep"}
+    try:
+        async with open_dbus_router(bus=bus) as router:
+            await Proxy(message_bus, router).AddMatch(MatchRule(**rule, sender="org.freedesktop.login1"))
+            with router.filter(MatchRule(**rule), bufsize=10) as signals:
+                while True:
+                    if (await signals.get()).body == (False,):
+                        await woke()
+    except (*_NO_BUS, RouterClosed, DBusErrorResponse) as error:
+        log.info("nobody says when the machine wakes up: %s", type(error).__name__)
 
 
 class SystemClock:

@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 from engine.app import Engine
-from engine.clock import ClockGap
 from engine.paths import Home
 from tests.tools.dsh_logs import LogWriter
 
@@ -110,16 +109,3 @@ async def test_what_fell_silent_while_we_run_is_no_matter_of_the_limit_per_proje
         await engine._summarise_rests(work)
         await engine.drained()
         assert (await engine.backlog()).conversations == 0
-
-
-def test_a_gap_between_the_clocks_is_noticed_once() -> None:
-    wall, monotonic = 1000.0, 50.0
-    gap = ClockGap(lambda: wall, lambda: monotonic)
-    wall, monotonic = 1060.0, 110.0
-    assert not gap.passed()
-    wall, monotonic = 1060.0 + 3600, 110.0 + 2  # asleep for an hour, while the monotonic clock stood still
-    assert gap.passed() and not gap.passed()
-    wall -= 7200  # set back
-    assert gap.passed()
-    wall, monotonic = wall + 20, monotonic + 1  # as much as a clock is corrected now and then
-    assert not gap.passed()
