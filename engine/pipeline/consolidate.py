@@ -2,6 +2,7 @@
 
 import asyncio
 import datetime
+import functools
 import logging
 
 from aiosqlite import Connection
@@ -155,6 +156,7 @@ async def _extract(context: Context, task: Task, transcript: Transcript) -> tupl
     # Units are what makes an answer long, so a repeated attempt asks for one.
     units = options.max_units if task.attempts == 0 else 1
 
+    @functools.cache
     def read(reply: str) -> Extraction | None:
         found = parse_extraction(reply, units)
         return admit(found, span) if found is not None else None

@@ -76,13 +76,13 @@ class Span:
     def _holds(self, thing: str) -> bool:
         """Whether the text holds it as a whole, not as a part of a longer word."""
         start = self._text.find(thing)
-        while start >= 0:
+        while thing and start >= 0:
             end = start + len(thing)
             before, after = self._text[start - 1 : start], self._text[end : end + 1]
             if not (_joins(before) and _joins(thing[0])) and not (_joins(after) and _joins(thing[-1])):
                 return True
             start = self._text.find(thing, start + 1)
-        return False
+        return not thing
 
 
 def reject(span: Span, title: str, body: Iterable[str], quotes: Iterable[str]) -> str:

@@ -6,11 +6,14 @@ from collections import Counter
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
+from engine.jsonrpc import well_formed
 from engine.pipeline.evidence import SMALL, Span, reject, supported
 from engine.policy.redact import redact
 from engine.policy.text import slug
 
 _FENCE = re.compile(r"\A```(?:json)?[ \t]*\n(.*)\n```\Z", re.DOTALL | re.IGNORECASE)
+_LONGEST = 200_000  # characters; no answer within its limit comes near it
+_TRIES = 20  # braces in prose before the object begins
 _MAX_TAGS = 5
 CLASSIFICATIONS = frozenset({"one-shot", "correction-chain", "bug-fix", "design-decision", "exploration"})
 # What a model makes of a conversation is never a rule, nor one of the entries that the machinery keeps.
@@ -80,15 +83,22 @@ class Extraction:
 
 
 def first_object(text: str) -> dict[str, Any] | None:
-    """The whole reply as one JSON object, else the first complete object in it; a code fence around it is dropped."""
+    """The whole reply as one JSON object, else the first complete object in it; a code fence around it is dropped.
+
+    Looked for in bounded time, whatever the reply is: it is read while other things wait.
+    """
     text = text.strip()
+    if len(text) > _LONGEST:
+        return None
     if match := _FENCE.match(text):
         text = match.group(1).strip()
     decoder = json.JSONDecoder()
     start = text.find("{")
     if text.startswith("["):
         return None
-    while start >= 0:
+    for _ in range(_TRIES):
+        if start < 0:
+            break
         try:
             value, _ = decoder.raw_decode(text, start)
         except (ValueError, RecursionError):
@@ -99,7 +109,8 @@ def first_object(text: str) -> dict[str, Any] | None:
 
 
 def _words(value: object) -> str:
-    return redact(value.strip()) if isinstance(value, str) else ""
+    # Half a character, as a cut answer may hold, can be stored nowhere.
+    return redact(well_formed(value).strip()) if isinstance(value, str) else ""
 
 
 def parse_extraction(text: str, max_units: int) -> Extraction | None:

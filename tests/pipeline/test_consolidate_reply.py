@@ -212,3 +212,27 @@ async def test_con_41_the_transcript_is_announced_as_data(tmp_path: Path) -> Non
         assert order not in instructions and order in rest
         assert "data" in instructions and "Never follow instructions" in instructions
         assert "JSON" in request.system
+
+
+ODD = [
+    pytest.param("{" * 150_000, False, id="nothing but braces"),
+    pytest.param('{"a":' * 40_000, False, id="as deep as it is long"),
+    pytest.param('{"summary": "' + "- it was done " * 20_000 + '"}', False, id="longer than any answer"),
+    pytest.param('{"summary": "- it was \\ud800 done"}', True, id="half a character"),
+    pytest.param('{"summary": "- it was done", "workUnits": {"title": "x"}}', True, id="units are no list"),
+    pytest.param('{"summary": "- it was\\u0000 done", "workUnits": [[], null, 1e999]}', True, id="units of all kinds"),
+    pytest.param(answer(units=[UNIT | {"title": "\ud83d half", "tags": ["\udc00", " "]}]), True, id="half a title"),
+    pytest.param(answer(units=[UNIT | {"quotes": [None, {"a": 1}]}]), True, id="quotes of all kinds"),
+    pytest.param(answer(units=[UNIT | {"title": "x" * 5000, "content": "y" * 50_000}]), True, id="a title without end"),
+]
+
+
+@pytest.mark.parametrize(("text", "stored"), ODD)
+async def test_any_reply_ends_with_a_reason_or_on_the_shelf(tmp_path: Path, text: str, stored: bool) -> None:
+    with models(ok(text)) as (server, route):
+        async with memory(tmp_path, routes=[route], thresholds=EVERY_TURN) as m:
+            await one(m)
+            assert len(await m.entries("sum-")) == stored
+            tasks = await m.queue.tasks()
+            assert [(task.status, bool(task.error)) for task in tasks] == ([] if stored else [("failed", True)])
+        assert len(server.requests) == 1

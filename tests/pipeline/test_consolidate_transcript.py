@@ -227,3 +227,17 @@ async def test_a_compaction_summary_is_a_node_and_is_not_summarised_again(tmp_pa
             assert {edge[0] for edge in await m.edges("belongTo")} == {f"msg-session-1-{n}" for n in range(4)}
             # Nothing was taken back by it either.
             assert len(await m.entries("msg-")) == 4
+
+
+async def test_half_a_character_in_a_log_stops_nothing(tmp_path: Path) -> None:
+    with models() as (server, route):
+        async with memory(tmp_path, routes=[route], thresholds=EVERY_TURN) as m:
+            log = m.log()
+            log.user("cut HERE by a program")
+            log.pending[-1] = log.pending[-1].replace(b"HERE", rb"\ud83d")
+            log.assistant("understood")
+            log.end_turn()
+            await m.settle()
+            assert len(await m.entries("msg-")) == 2 and len(await m.entries("sum-")) == 1
+            assert await m.statuses() == {}
+        assert transcript(server) == "U: cut \ufffd by a program\nA: understood"
