@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from engine.models.routes import Route
-from tests.pipeline.talk import EVERY_TURN, answer, one
+from tests.pipeline.talk import EVERY_TURN, answer, one, turn
 from tests.tools.memory import memory
 from tests.tools.model_server import Behaviour, ModelServer, ok, status
 
@@ -90,3 +90,40 @@ async def test_mod_20_too_many_requests_wait_as_long_as_they_are_told(tmp_path: 
             await one(m)
             assert len(await m.entries("sum-")) == 1
     assert clock.waits == [7]
+
+
+async def test_a_person_may_have_another_model_tried_first(tmp_path: Path) -> None:
+    with ExitStack() as stack:
+        servers, list_ = routes(stack, BUSY, BUSY, ok(answer()))
+        async with memory(tmp_path, routes=list_, thresholds=EVERY_TURN, max_attempts=1) as m:
+            await one(m)
+            (task,) = await m.queue.tasks()
+            assert task.status == "failed"
+            await m.queue.retry(task.id, 2)
+            await m.queue.drained()
+            assert len(await m.entries("sum-")) == 1 and await m.statuses() == {}
+        assert [len(server.requests) for server in servers] == [1, 0, 1]
+
+
+async def test_a_model_that_may_not_be_asked_does_not_cost_the_next_one_its_turn(tmp_path: Path) -> None:
+    """The first is left out for its key; the second is asked by the next attempt, not passed over with it."""
+    with ExitStack() as stack:
+        servers, list_ = routes(stack, status(401), BUSY, ok(answer()))
+        async with memory(tmp_path, routes=list_, thresholds=EVERY_TURN, max_attempts=3) as m:
+            await one(m)
+            assert len(await m.entries("sum-")) == 1
+        assert [len(server.requests) for server in servers] == [1, 1, 1]
+
+
+async def test_when_every_key_is_refused_the_next_conversation_waits_for_a_person(tmp_path: Path) -> None:
+    with ExitStack() as stack:
+        servers, list_ = routes(stack, status(401))
+        async with memory(tmp_path, routes=list_, thresholds=EVERY_TURN) as m:
+            await one(m)
+            other = m.log("session-2")
+            turn(other)
+            await m.settle()
+            assert await m.statuses() == {"consolidate:session-1:4": "failed", "consolidate:session-2:4": "deferred"}
+            (task,) = [task for task in await m.queue.tasks() if task.status == "deferred"]
+            assert task.error and task.action
+        assert len(servers[0].requests) == 1
