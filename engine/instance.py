@@ -14,7 +14,7 @@ from typing import IO, Any
 
 from engine.errors import Environment
 from engine.jsonrpc import LINE_LIMIT, Client, ConnectionLost, RpcError, serve_connection
-from engine.paths import Home
+from engine.paths import Home, write_private
 from engine.supervisor import Supervisor
 
 type Handler = Callable[[str, dict[str, Any]], Awaitable[Any]]
@@ -78,7 +78,7 @@ class Instance:
             finally:
                 os.umask(mask)
             where["socket"] = str(self._address)
-        await asyncio.to_thread(_write_private, _address_file(self._home), json.dumps(where))
+        await asyncio.to_thread(write_private, _address_file(self._home), json.dumps(where))
 
     async def close(self) -> None:
         """Stop answering and give the lock back."""
@@ -186,11 +186,3 @@ def _socket_path(home: Home) -> Path:
     if folder.stat().st_uid != os.getuid() or folder.is_symlink():
         raise Environment("No place for the control socket", f"{folder} belongs to someone else.", "Remove it.")
     return folder / f"{digest}.sock"
-
-
-def _write_private(path: Path, text: str) -> None:
-    temporary = path.with_suffix(".tmp")
-    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-    with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-        file.write(text)
-    temporary.replace(path)

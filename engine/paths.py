@@ -2,6 +2,7 @@
 
 import os
 import sys
+import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -58,6 +59,21 @@ class Home:
         """Make the folders, readable by this user only."""
         for folder in (self.config, self.data, self.runtime):
             folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+
+
+def write_private(path: Path, text: str) -> None:
+    """Replace a file, whole or not at all, by one that only this user can read; raises OSError."""
+    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=path.name)  # 0600
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(text.encode())
+            file.flush()
+            os.fsync(file.fileno())
+        Path(name).replace(path)
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise
 
 
 def self_command(*args: str) -> list[str]:

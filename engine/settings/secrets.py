@@ -4,7 +4,6 @@ import asyncio
 import contextlib
 import logging
 import os
-import tempfile
 import threading
 import time
 import tomllib
@@ -12,9 +11,8 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, Protocol
 
-import tomlkit
-
 from engine.errors import UserFixable
+from engine.paths import write_private
 from engine.settings.store import unsaved
 
 log = logging.getLogger(__name__)
@@ -191,11 +189,9 @@ class Keys:
             if not keys:
                 self._file.unlink(missing_ok=True)
                 return
-            self._file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-            handle, name = tempfile.mkstemp(dir=self._file.parent, prefix=self._file.name)  # 0600
-            with os.fdopen(handle, "w", encoding="utf-8") as file:
-                file.write(tomlkit.dumps(keys))
-            Path(name).replace(self._file)
+            import tomlkit  # only here: it takes longer to load than the rest of the room, and reading needs none
+
+            write_private(self._file, tomlkit.dumps(keys))
         except OSError as error:
             raise unsaved("Key not stored", self._file, error) from error
 

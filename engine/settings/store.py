@@ -6,17 +6,13 @@ import errno
 import json
 import logging
 import os
-import tempfile
 import tomllib
-from collections.abc import Callable, Iterator, Mapping, MutableMapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-import tomlkit
-import tomlkit.exceptions
-from tomlkit.items import Array
-
 from engine.errors import CompanionError, Environment, UserFixable
+from engine.paths import write_private
 from engine.settings.table import SETTINGS, Setting, route_problem
 
 log = logging.getLogger(__name__)
@@ -64,10 +60,10 @@ class Settings:
         if self.broken:
             broken = self.problems[0]
             raise UserFixable(broken.title, broken.message, broken.action)
-        document = self._document()
-        for key, value in changes.items():
-            _put(document, self._rows[key], value)
-        self._save(tomlkit.dumps(document))
+        # Imported only to save: tomlkit takes longer to load than the rest of the room, and reading needs none.
+        from engine.settings.document import edited
+
+        self._save(edited(self._written(), self._rows, changes))
         self.reload()
 
     def on_change(self, callback: OnChange) -> Callable[[], None]:
@@ -172,30 +168,17 @@ class Settings:
             return copy.deepcopy(row.default)
         return value
 
-    def _document(self) -> tomlkit.TOMLDocument:
+    def _written(self) -> str:
         try:
-            document = tomlkit.parse(self.path.read_bytes().decode("utf-8-sig"))
+            return self.path.read_bytes().decode("utf-8-sig")
         except FileNotFoundError:
-            return tomlkit.document()
-        for row in self._rows.values():
-            if row.renamed_from and (old := _take(document, row.renamed_from)) is not None:
-                _put(document, row, old, keep=True)
-        return document
+            return ""
 
     def _save(self, text: str) -> None:
         target = Path(os.path.realpath(self.path))
-        name = ""
         try:
-            target.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-            handle, name = tempfile.mkstemp(dir=target.parent, prefix=target.name)  # 0600
-            with os.fdopen(handle, "wb") as file:
-                file.write(text.encode())
-                file.flush()
-                os.fsync(file.fileno())
-            Path(name).replace(target)
+            write_private(target, text)
         except OSError as error:
-            if name:
-                Path(name).unlink(missing_ok=True)
             raise unsaved("Setting not saved", target, error) from error
 
 
@@ -229,37 +212,3 @@ def _flatten(content: Mapping[str, Any], rows: Mapping[str, Setting], prefix: st
             yield from _flatten(value, rows, key + ".")
         else:
             yield key, value
-
-
-def _put(document: tomlkit.TOMLDocument, row: Setting, value: object, *, keep: bool = False) -> None:
-    """Write a value at its dotted place; with `keep` only where nothing stands yet."""
-    *parents, name = row.key.split(".")
-    table: MutableMapping[str, Any] = document
-    for parent in parents:
-        if not isinstance(table.get(parent), MutableMapping):
-            table[parent] = tomlkit.table()
-        table = table[parent]
-    if not (keep and name in table):
-        table[name] = _toml(value)
-
-
-def _take(document: tomlkit.TOMLDocument, key: str) -> object:
-    *parents, name = key.split(".")
-    table: Any = document
-    for parent in parents:
-        table = table.get(parent) if isinstance(table, MutableMapping) else None
-    return table.pop(name, None) if isinstance(table, MutableMapping) else None
-
-
-def _toml(value: object) -> Any:
-    if not isinstance(value, list):
-        return value
-    array: Array = tomlkit.array()
-    for item in value:
-        if isinstance(item, dict):
-            table = tomlkit.inline_table()
-            table.update(item)
-            array.append(table)
-        else:
-            array.append(item)
-    return array.multiline(any(isinstance(item, dict) for item in value))
