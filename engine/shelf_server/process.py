@@ -9,6 +9,7 @@ from typing import IO
 
 from engine.jsonrpc import serve_stream
 from engine.shelf_server.errors import ToolError
+from engine.shelf_server.keeper import Keeper
 from engine.shelf_server.registry import Registry
 from engine.shelf_server.server import Server
 
@@ -24,12 +25,15 @@ def main(home: Path) -> int:
     except (ToolError, OSError) as error:
         sys.stderr.write(f"Error: {error}\n")
         return 1
+    keeper = Keeper(registry)
+    keeper.start()
     try:
-        serve_stream(sys.stdin.buffer, protocol, Server(registry).handle)
+        serve_stream(sys.stdin.buffer, protocol, Server(registry, keeper.touch).handle)
     except OSError:  # nobody reads any more: let the last flush go nowhere
         with Path(os.devnull).open("wb") as nowhere:
             os.dup2(nowhere.fileno(), protocol.fileno())
     finally:
+        keeper.stop()
         registry.close()
         protocol.close()
     return 0

@@ -1,6 +1,7 @@
 """JSE queries: pages of knowledge or statements, and filters for semantic search (contracts/hypatia.md 6.2 to 6.6)."""
 
 import json
+import sys
 from dataclasses import dataclass
 from typing import Any
 
@@ -41,19 +42,30 @@ def run(shelf: Shelf, expression: Any) -> list[Row]:
     return _Query(shelf, node).rows()
 
 
-def check_filter(expression: Any, tables: tuple[Table, ...]) -> None:
-    """Whether `where` of a semantic search is a condition that fits these tables (6.6). Raises ToolError."""
+def asks_for_meaning(expression: Any) -> bool:
+    """Whether `$similar` with an argument stands anywhere in a query (3.5)."""
+    if isinstance(expression, dict):
+        return bool(expression.get("$similar")) or any(map(asks_for_meaning, expression.values()))
+    if isinstance(expression, list):
+        return (len(expression) > 1 and expression[0] == "$similar") or any(map(asks_for_meaning, expression))
+    return False
+
+
+def filters(expression: Any, tables: tuple[Table, ...]) -> dict[Table, Sql]:
+    """`where` of a semantic search compiled for each of these tables (6.6). Raises ToolError."""
     node = parse(expression)
     _check_filter(node)
+    compiled: dict[Table, Sql] = {}
     for table in tables:
         try:
-            Conditions(table).compile(node)
+            compiled[table] = Conditions(table).compile(node)
         except WrongTable as error:
             other = "knowledge" if table == "statement" else "statement"
             raise ToolError(
                 f"validation error: the filter names a field {table} entries do not have ({error}); "
                 f"search only the one it fits, target '{other}'"
             ) from error
+    return compiled
 
 
 def _check_filter(node: Node) -> None:
@@ -124,8 +136,7 @@ class _Query:
                 case "$search":
                     return self._search(node)
                 case "$similar":
-                    _sub_text(node)
-                    raise semantic_off(self.shelf)
+                    return self._similar(node)
                 case "$k-hop":
                     return self._k_hop(node)
                 case "$knowledge" | "$statement" if node.operands:
@@ -138,6 +149,14 @@ class _Query:
         limit, offset = self._option("limit", _PAGE), max(self._option("offset", 0), 0)
         found = self.shelf.search(_sub_text(node), Narrowing(catalog), limit, offset)
         return Sql(f"{KEYS[self.table]} IN (SELECT value FROM json_each(?))", (json.dumps([h.key for h in found]),))
+
+    def _similar(self, node: Call) -> Sql:
+        text = _sub_text(node)
+        self.shelf.semantic.check()
+        limit, offset = self._option("limit", _PAGE), max(self._option("offset", 0), 0)
+        wanted = sys.maxsize if limit < 0 else limit + offset
+        keys = self.shelf.semantic.keys(self.shelf.semantic.query_vector(text), self.table, wanted)[offset:]
+        return Sql(f"{KEYS[self.table]} IN (SELECT value FROM json_each(?))", (json.dumps(keys),))
 
     def _k_hop(self, node: Call) -> Sql:
         if len(node.operands) != 3:
@@ -174,11 +193,6 @@ class _Query:
             seen |= frontier
             depth -= 1
         return triples
-
-
-def semantic_off(shelf: Shelf) -> ToolError:
-    """There is no embedder behind this server."""
-    return ToolError(f"model unavailable: semantic search is off on shelf '{shelf.name}': {shelf.embedding_off}")
 
 
 def _sub_text(node: Call) -> str:

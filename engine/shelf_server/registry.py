@@ -66,6 +66,15 @@ class Registry:
                 raise ToolError(f"shelf error: shelf '{name}' is not connected: {error}") from error
         return shelf
 
+    def opened(self) -> list[tuple[str, Path]]:
+        """Names and folders of the open shelves; any thread may ask."""
+        return [(name, shelf.path) for name, shelf in list(self._open.items())]
+
+    def drop_vectors(self) -> None:
+        """Let go of all vectors in memory; any thread may ask."""
+        for shelf in list(self._open.values()):
+            shelf.semantic.drop()
+
     def connect(self, path: Path, name: str) -> Path:
         """Make or open the shelf at `path` and register it (8.3)."""
         path = path.expanduser().resolve()

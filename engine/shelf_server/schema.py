@@ -4,7 +4,10 @@ import sqlite3
 
 VERSION = "3"
 # Our postings differ from Hypatia's (bigrams, not a dictionary), so a file without this mark is not ours to write.
-INDEX_KEY, INDEX_KIND = "companion_index", "bigram"
+INDEX_KEY, INDEX_KIND = "companion_index", "bigram 2"
+OLDER_KINDS = ("bigram",)
+# The content clock at our last write: when it is behind `content_clock`, another program has written since.
+CLOCK_KEY = "companion_clock"
 
 _TABLES = """
 CREATE TABLE meta (k TEXT PRIMARY KEY, v TEXT NOT NULL);
@@ -56,6 +59,20 @@ CREATE VIRTUAL TABLE docs_fts USING fts5 (
 );
 """
 
+# Ours, beside Hypatia's: entries that want a vector, and indices that list the rows that have one.
+_OWN = """
+CREATE TABLE companion_pending (
+  id INTEGER PRIMARY KEY AUTOINCREMENT,
+  catalog TEXT NOT NULL,
+  key TEXT NOT NULL,
+  since TEXT NOT NULL DEFAULT (strftime('%Y-%m-%dT%H:%M:%SZ', 'now')),
+  failures INTEGER NOT NULL DEFAULT 0,
+  UNIQUE (catalog, key)
+);
+CREATE INDEX companion_knowledge_vectors ON knowledge (content_version) WHERE embedding IS NOT NULL;
+CREATE INDEX companion_statement_vectors ON statement (content_version) WHERE embedding IS NOT NULL;
+"""
+
 _FTS_COLUMNS = "fts_key, fts_data, fts_tags, fts_synonyms"
 _OLD = "old.id, old.fts_key, old.fts_data, old.fts_tags, old.fts_synonyms"
 _NEW = "new.id, new.fts_key, new.fts_data, new.fts_tags, new.fts_synonyms"
@@ -89,6 +106,14 @@ CREATE TRIGGER {table}_after_delete AFTER DELETE ON {table} BEGIN {_TICK} END;
 def create(connection: sqlite3.Connection) -> None:
     """Make an empty shelf in one transaction, so that a crash leaves either nothing or a whole one."""
     script = _TABLES + _fts_triggers() + _source_objects("knowledge", "name") + _source_objects("statement", "triple")
-    values = (("schema_version", VERSION), ("content_clock", "0"), (INDEX_KEY, INDEX_KIND))
+    script += _OWN
+    values = (("schema_version", VERSION), ("content_clock", "0"), (INDEX_KEY, INDEX_KIND), (CLOCK_KEY, "0"))
     inserts = "".join(f"INSERT INTO meta VALUES ('{key}', '{value}');" for key, value in values)
     connection.executescript(f"BEGIN IMMEDIATE; {script} {inserts} COMMIT;")
+
+
+def renew(connection: sqlite3.Connection) -> None:
+    """Give a shelf of an older index kind our tables, and have every entry indexed again."""
+    values = ((INDEX_KEY, INDEX_KIND), (CLOCK_KEY, "-1"))
+    inserts = "".join(f"INSERT OR REPLACE INTO meta VALUES ('{key}', '{value}');" for key, value in values)
+    connection.executescript(f"BEGIN IMMEDIATE; {_OWN} {inserts} COMMIT;")

@@ -111,7 +111,8 @@ class _Found:
 class _Entry:
     catalog: str
     key: str
-    speaker: str = ""
+    created: str
+    speaker: str
     hold: float = 1.0
     around: list[tuple[float, int]] = field(default_factory=list)  # weight and id of each neighbour
 
@@ -137,7 +138,7 @@ class _Search:
         self._look_around(entries)
         self._weigh(entries)
         hits = [Hit(id_, entry.catalog, entry.key, _score(found, id_, entry)) for id_, entry in entries.items()]
-        hits.sort(key=lambda hit: (-round(hit.score, 9), -hit.id))
+        hits.sort(key=lambda hit: (round(hit.score, 9), entries[hit.id].created, hit.id), reverse=True)
         return hits[:wanted]
 
     def _rarest(self, terms: Sequence[Term]) -> Sequence[Term]:
@@ -191,12 +192,14 @@ class _Search:
     def _read(self, ids: Iterable[int]) -> dict[int, _Entry]:
         text, parameters = self._narrowing.condition()
         sql = (
-            "SELECT d.id, d.catalog, d.key, substr(d.fts_data, 1, 60) FROM json_each(?) j "
-            f"JOIN docs d ON d.id = j.value WHERE {text}"
+            "SELECT d.id, d.catalog, d.key, coalesce(k.created_at, s.created_at, ''), substr(d.fts_data, 1, 60) "
+            "FROM json_each(?) j CROSS JOIN docs d ON d.id = j.value "
+            "LEFT JOIN knowledge k ON d.catalog = 'knowledge' AND k.name = d.key "
+            f"LEFT JOIN statement s ON d.catalog = 'statement' AND s.triple = d.key WHERE {text}"
         )
         return {
-            id_: _Entry(catalog, key, head[1].lower() if (head := _HEAD.match(start)) else "")
-            for id_, catalog, key, start in self._rows(sql, (json.dumps([*ids]), *parameters))
+            id_: _Entry(catalog, key, created, head[1].lower() if (head := _HEAD.match(start)) else "")
+            for id_, catalog, key, created, start in self._rows(sql, (json.dumps([*ids]), *parameters))
         }
 
     def _look_around(self, entries: dict[int, _Entry]) -> None:

@@ -1,6 +1,7 @@
 """The MCP methods of the built-in shelf server, and three of our own (contracts/hypatia.md 2)."""
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ from engine.shelf_server.tools import TOOLS
 
 NAME = "hypatia-companion-shelf"
 VERSION = "1"
-REFUSED = -32000  # connect or disconnect said no; the message says why
+REFUSED = -32000  # one of our own methods said no; the message says why
 _PROTOCOLS = ("2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05")
 _INSTRUCTIONS = (
     "A memory for coding agents: named entries, statements between them, full-text search and exact queries."
@@ -22,11 +23,14 @@ _INSTRUCTIONS = (
 class Server:
     """Answers one request at a time."""
 
-    def __init__(self, registry: Registry) -> None:
+    def __init__(self, registry: Registry, touch: Callable[[], None]) -> None:
+        """`touch` hears of every request."""
         self._registry = registry
+        self._touch = touch
 
     def handle(self, method: str, params: dict[str, Any]) -> dict[str, Any]:
         """The result of one request. Raises RpcError."""
+        self._touch()
         match method:
             case "initialize":
                 return self._initialize(params.get("protocolVersion"))
@@ -50,6 +54,9 @@ class Server:
                 return self._change(name, lambda: self._registry.disconnect(name))
             case "companion/import":
                 return transfer.take(self._registry, params)
+            case "companion/reembed":
+                name = _text(params, "name")
+                return self._reembed(name)
         raise RpcError(METHOD_NOT_FOUND, f"method not found: {method}")
 
     def _initialize(self, wanted: object) -> dict[str, Any]:
@@ -73,6 +80,12 @@ class Server:
             return {"content": [{"type": "text", "text": str(error)}], "isError": True}
         text = json.dumps(found, ensure_ascii=False, indent=2)
         return {"content": [{"type": "text", "text": text}], "structuredContent": found, "isError": False}
+
+    def _reembed(self, name: str) -> dict[str, Any]:
+        try:
+            return {"name": name, "dropped": self._registry.shelf(name).semantic.forget_all()}
+        except ToolError as error:
+            raise RpcError(REFUSED, str(error)) from error
 
     def _change(self, name: str, change: Any) -> dict[str, Any]:
         try:

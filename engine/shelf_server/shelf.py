@@ -4,18 +4,24 @@ import contextlib
 import json
 import sqlite3
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 from engine.policy.cjk import OPERATORS, query_text, search_terms
-from engine.shelf_server import configuration, schema
+from engine.shelf_server import configuration, copies, schema
+from engine.shelf_server.conditions import KEYS, Table
 from engine.shelf_server.content import Document, csv_key, document, dump, fts_columns, postings
 from engine.shelf_server.errors import ToolError
 from engine.shelf_server.search import Hit, Narrowing, find
+from engine.shelf_server.semantic import TABLES, Semantic
 
 FILE = "hypatia.sqlite"
 _BUSY_SECONDS = 5.0
+_AT_ONCE = 500  # entries of another program that are indexed before a search; the keeper does the rest
+_FOLLOW = f"UPDATE meta SET v = (SELECT v FROM meta WHERE k = 'content_clock') WHERE k = '{schema.CLOCK_KEY}'"
+_RANKS, _MEANING = 60, 0.7  # of reciprocal ranks: how flat, and what meaning counts beside words
+_NEAREST = 100
 _WEIGHTS = "10.0, 1.0, 5.0, 3.0"
 
 Row = dict[str, Any]
@@ -39,9 +45,8 @@ class Shelf:
         """Open `path`; `create` makes the folder and an empty shelf where nothing is yet. Raises ToolError."""
         self.name = name
         self.path = path
-        self.embedding_off = configuration.check(path)
-        self._counts: dict[str, int] = {}
-        self._counted_at = -1
+        self.configuration = configuration.load(path)
+        self.semantic = Semantic(self)
         file = path / FILE
         try:
             if create:
@@ -82,7 +87,9 @@ class Shelf:
         meta = dict(connection.execute("SELECT k, v FROM meta"))
         if meta.get("schema_version") not in ("1", "2", "3"):
             raise ToolError("config error: unsupported SQLite schema version; use a compatible binary")
-        if meta.get(schema.INDEX_KEY) != schema.INDEX_KIND:
+        if meta.get(schema.INDEX_KEY) in schema.OLDER_KINDS:
+            schema.renew(connection)
+        elif meta.get(schema.INDEX_KEY) != schema.INDEX_KIND:
             raise ToolError("config error: this shelf was written by another program; import it instead of sharing it")
         connection.execute("PRAGMA journal_mode = WAL")
         connection.create_function("json_contains", 2, _json_contains, deterministic=True)
@@ -104,7 +111,15 @@ class Shelf:
 
     def close(self) -> None:
         """Let go of the file."""
+        self.semantic.drop()
         self._connection.close()
+
+    def shorten_log(self) -> None:
+        """Write the write-ahead log back and cut it, if nobody is using it just now."""
+        with contextlib.suppress(sqlite3.Error):
+            self._connection.execute("PRAGMA busy_timeout = 0")
+            self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+            self._connection.execute(f"PRAGMA busy_timeout = {int(_BUSY_SECONDS * 1000)}")
 
     def rows(self, sql: str, parameters: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
         """All rows of a read."""
@@ -115,11 +130,15 @@ class Shelf:
 
     @contextlib.contextmanager
     def _writing(self) -> Iterator[sqlite3.Connection]:
+        """One transaction. The clock of our own writes follows, unless another program has written since the last."""
         connection = self._connection
         try:
             connection.execute("BEGIN IMMEDIATE")
             try:
+                behind = self._behind()
                 yield connection
+                if not behind:
+                    connection.execute(_FOLLOW)
                 connection.execute("COMMIT")
             except BaseException:
                 if connection.in_transaction:  # a full disk rolls back by itself
@@ -127,6 +146,45 @@ class Shelf:
                 raise
         except sqlite3.Error as error:
             raise sqlite_error(error) from error
+
+    def _behind(self) -> bool:
+        return self.meta(schema.CLOCK_KEY) != self.meta("content_clock")
+
+    def meta(self, key: str) -> str | None:
+        """A value the shelf keeps about itself."""
+        for (value,) in self.rows("SELECT v FROM meta WHERE k = ?", (key,)):
+            return str(value)
+        return None
+
+    def set_meta(self, key: str, value: str | None) -> None:
+        """Keep a value; None forgets it."""
+        with self._writing() as db:
+            if value is None:
+                db.execute("DELETE FROM meta WHERE k = ?", (key,))
+            else:
+                db.execute("INSERT OR REPLACE INTO meta (k, v) VALUES (?, ?)", (key, value))
+
+    def catch_up(self, limit: int) -> bool:
+        """Index what another program wrote, oldest first, at most `limit` entries of each kind; whether all is done."""
+        if not self._behind():
+            return True
+        with self._writing() as db:
+            done, clock = int(self.meta(schema.CLOCK_KEY) or -1), int(self.meta("content_clock") or 0)
+            for catalog in TABLES:
+                key = KEYS[catalog]
+                parts = (
+                    f"SELECT content_version, {key}, content FROM {catalog} "
+                    f"WHERE embedding IS {empty} AND content_version > ?"
+                    for empty in ("NULL", "NOT NULL")
+                )
+                sql = f"SELECT * FROM ({' UNION ALL '.join(parts)}) ORDER BY 1 LIMIT ?"
+                found = db.execute(sql, (done, done, limit)).fetchall()
+                if len(found) == limit:
+                    clock = min(clock, found[-1][0])
+                for _, name, content in found:
+                    self._index(db, catalog, name, document({}, json.loads(content)))
+            db.execute("UPDATE meta SET v = ? WHERE k = ?", (str(clock), schema.CLOCK_KEY))
+        return not self._behind()
 
     def knowledge(self, name: str) -> Row | None:
         """Name, content and time of one entry."""
@@ -140,8 +198,7 @@ class Shelf:
             if db.execute("SELECT 1 FROM knowledge WHERE name = ?", (name,)).fetchone():
                 return False
             db.execute("INSERT INTO knowledge (name, content) VALUES (?, ?)", (name, dump(content)))
-            _index(db, "knowledge", name, content)
-        self._created("knowledge")
+            self._index(db, "knowledge", name, content)
         return True
 
     def update_knowledge(self, name: str, fields: Document) -> bool | None:
@@ -155,8 +212,7 @@ class Shelf:
             if new == document({}, old):
                 return False
             db.execute("UPDATE knowledge SET content = ? WHERE name = ?", (dump(new), name))
-            _index(db, "knowledge", name, new)
-        self._counts.clear()
+            self._index(db, "knowledge", name, new)
         return True
 
     def create_statement(self, head: str, relation: str, tail: str, content: Document) -> bool:
@@ -169,8 +225,7 @@ class Shelf:
                 "INSERT INTO statement (triple, head, relation, tail, content) VALUES (?, ?, ?, ?, ?)",
                 (key, head, relation, tail, dump(content)),
             )
-            _index(db, "statement", key, content)
-        self._created("statement")
+            self._index(db, "statement", key, content)
         return True
 
     def statement(self, head: str, relation: str, tail: str) -> Row | None:
@@ -188,17 +243,40 @@ class Shelf:
             if db.execute(f"DELETE FROM {catalog} WHERE {column} = ?", (key,)).rowcount == 0:
                 return False
             _unindex(db, catalog, key)
-        self._counts.clear()
         return True
 
     def search(self, query: str, narrowing: Narrowing, limit: int, offset: int) -> list[Hit]:
         """Full-text hits, best first. Words are ORed, unless the query is written with AND, OR or NOT (7.2)."""
-        wanted = -1 if limit < 0 else limit + offset
+        self.catch_up(_AT_ONCE)
         if any(word in OPERATORS for word in query.split()):
             with contextlib.suppress(ToolError):  # operators in the wrong places are words
                 return self._boolean(query, narrowing, limit, offset)
         terms = search_terms(query)
-        return find(self.rows, terms, narrowing, sys.maxsize if limit < 0 else wanted)[offset:] if terms else []
+        wanted = sys.maxsize if limit < 0 else limit + offset
+        found = find(self.rows, terms, narrowing, wanted) if terms else []
+        return self._fused(query, narrowing, found, wanted)[offset:]
+
+    def _fused(self, query: str, narrowing: Narrowing, found: list[Hit], wanted: int) -> list[Hit]:
+        """Hits by words and hits by meaning in one order, where there are vectors: by weighted reciprocal ranks."""
+        vector = self.semantic.usable_vector(query) if query.strip() else None
+        if vector is None:
+            return found
+        text, parameters = narrowing.condition()
+        sql = (
+            "SELECT d.id, d.key FROM json_each(?) j CROSS JOIN docs d ON d.key = j.value AND d.catalog = ? "
+            f"WHERE {text}"
+        )
+        by_id = {hit.id: hit for hit in found}
+        scores = {hit.id: 1 / (_RANKS + rank) for rank, hit in enumerate(found)}
+        for catalog in TABLES:
+            keys = self.semantic.keys(vector, catalog, min(wanted, _NEAREST) * 4)
+            allowed = {key: id_ for id_, key in self.rows(sql, (json.dumps(keys), catalog, *parameters))}
+            for rank, key in enumerate([key for key in keys if key in allowed][:wanted]):
+                id_ = allowed[key]
+                by_id.setdefault(id_, Hit(id_, catalog, key, 0.0))
+                scores[id_] = scores.get(id_, 0.0) + _MEANING / (_RANKS + rank)
+        best = sorted(by_id, key=lambda id_: (-scores[id_], -id_))[:wanted]
+        return [by_id[id_]._replace(score=scores[id_]) for id_ in best]
 
     def _boolean(self, query: str, narrowing: Narrowing, limit: int, offset: int) -> list[Hit]:
         text, parameters = narrowing.condition()
@@ -235,63 +313,84 @@ class Shelf:
         sql = "SELECT 1 FROM json_index WHERE path = ? AND value = ? AND kind = 'string' LIMIT 1"
         return bool(self.rows(sql, (field, value)))
 
-    def debt(self) -> Row:
-        """Entries without a vector; this server makes none (7.4)."""
-        message = f"embedding model identity is unknown; {self.embedding_off}"
-        return {
-            "pending_knowledge": self._pending("knowledge"),
-            "pending_statement": self._pending("statement"),
-            "passed_over": 0,
-            "pending_since": None,
-            "blocked": {"reason": "unknown_identity", "message": message},
-            "paused": None,
-        }
-
-    def _pending(self, catalog: str) -> int:
-        """Counting walks an index, so the numbers are kept until another process writes."""
-        version = self.rows("PRAGMA data_version")[0][0]
-        if version != self._counted_at:
-            self._counts.clear()
-            self._counted_at = version
-        if catalog not in self._counts:
-            self._counts[catalog] = self.rows(f"SELECT count(*) FROM {catalog} WHERE embedding IS NULL")[0][0]
-        return self._counts[catalog]
-
-    def _created(self, catalog: str) -> None:
-        if catalog in self._counts:
-            self._counts[catalog] += 1
-
     def status(self) -> Row:
         """The document of `shelf_status` (3.4)."""
-        debt = self.debt()
+        debt = self.semantic.debt()
         return {
             "name": self.name,
             "path": str(self.path),
             "postgres": False,
-            "embedder": f"the model at {self.path / 'embedding_model.onnx'}",
-            "semantic_search_off": self.embedding_off,
-            "attention": debt["blocked"]["message"],
+            "embedder": self.configuration.embedder,
+            "semantic_search_off": self.configuration.off(),
+            "attention": self._damage() or self.semantic.attention(debt),
             "debt": debt,
         }
 
+    def _damage(self) -> str | None:
+        found = copies.problem(self.path)
+        return found and f"the database is damaged ({found}); the last good copy is in {copies.folder(self.path)}"
 
-def _index(db: sqlite3.Connection, catalog: str, key: str, content: Document) -> None:
-    id_ = db.execute(
-        "INSERT INTO docs (catalog, key, fts_key, fts_data, fts_tags, fts_synonyms) VALUES (?, ?, ?, ?, ?, ?) "
-        "ON CONFLICT (catalog, key) DO UPDATE SET fts_data = excluded.fts_data, fts_tags = excluded.fts_tags, "
-        "fts_synonyms = excluded.fts_synonyms RETURNING id",
-        (catalog, key, *fts_columns(key, content)),
-    ).fetchone()[0]
-    db.execute("DELETE FROM json_index WHERE doc_id = ?", (id_,))
-    db.executemany(
-        "INSERT INTO json_index (doc_id, path, kind, value, array_index) VALUES (?, ?, ?, ?, ?)",
-        ((id_, *posting) for posting in postings(content)),
-    )
+    def forget_pending(self, ids: Sequence[int]) -> None:
+        """Entries that are gone, or want no vector any more."""
+        if ids:
+            with self._writing() as db:
+                db.executemany("DELETE FROM companion_pending WHERE id = ?", ((id_,) for id_ in ids))
+
+    def pass_over(self, id_: int) -> None:
+        """The model refused this entry by itself."""
+        with self._writing() as db:
+            db.execute("UPDATE companion_pending SET failures = failures + 1 WHERE id = ?", (id_,))
+
+    def install(
+        self, catalog: Table, key: str, version: int, vector: bytes, pending: int, metadata: tuple[str, str]
+    ) -> bool:
+        """Store the vector of an entry; False when the entry has changed meanwhile."""
+        with self._writing() as db:
+            sql = f"UPDATE {catalog} SET embedding = ? WHERE {KEYS[catalog]} = ? AND content_version = ?"
+            if db.execute(sql, (vector, key, version)).rowcount == 0:
+                return False
+            db.execute("INSERT OR IGNORE INTO meta (k, v) VALUES (?, ?)", metadata)
+            db.execute("DELETE FROM companion_pending WHERE id = ?", (pending,))
+        return True
+
+    def drop_vectors(self, meta: Sequence[str], wants: Callable[[Document], bool]) -> int:
+        """Drop all vectors and what `meta` says of them, and note which entries want new ones; how many there were."""
+        dropped = 0
+        with self._writing() as db:
+            for catalog in TABLES:
+                dropped += db.execute(f"UPDATE {catalog} SET embedding = NULL WHERE embedding IS NOT NULL").rowcount
+                for key, content in db.execute(f"SELECT {KEYS[catalog]}, content FROM {catalog}").fetchall():
+                    if wants(json.loads(content)):
+                        _want(db, catalog, key)
+            db.executemany("DELETE FROM meta WHERE k = ?", ((key,) for key in meta))
+        return dropped
+
+    def _index(self, db: sqlite3.Connection, catalog: Table, key: str, content: Document) -> None:
+        id_ = db.execute(
+            "INSERT INTO docs (catalog, key, fts_key, fts_data, fts_tags, fts_synonyms) VALUES (?, ?, ?, ?, ?, ?) "
+            "ON CONFLICT (catalog, key) DO UPDATE SET fts_key = excluded.fts_key, fts_data = excluded.fts_data, "
+            "fts_tags = excluded.fts_tags, fts_synonyms = excluded.fts_synonyms RETURNING id",
+            (catalog, key, *fts_columns(key, content)),
+        ).fetchone()[0]
+        db.execute("DELETE FROM json_index WHERE doc_id = ?", (id_,))
+        db.executemany(
+            "INSERT INTO json_index (doc_id, path, kind, value, array_index) VALUES (?, ?, ?, ?, ?)",
+            ((id_, *posting) for posting in postings(content)),
+        )
+        if self.semantic.wants(content):
+            _want(db, catalog, key)
+        else:
+            db.execute("DELETE FROM companion_pending WHERE catalog = ? AND key = ?", (catalog, key))
+
+
+def _want(db: sqlite3.Connection, catalog: Table, key: str) -> None:
+    db.execute("INSERT OR REPLACE INTO companion_pending (catalog, key) VALUES (?, ?)", (catalog, key))
 
 
 def _unindex(db: sqlite3.Connection, catalog: str, key: str) -> None:
     for (id_,) in db.execute("DELETE FROM docs WHERE catalog = ? AND key = ? RETURNING id", (catalog, key)).fetchall():
         db.execute("DELETE FROM json_index WHERE doc_id = ?", (id_,))
+    db.execute("DELETE FROM companion_pending WHERE catalog = ? AND key = ?", (catalog, key))
 
 
 def _json_contains(document_text: str | None, wanted_text: str) -> bool:

@@ -1,12 +1,14 @@
 """The tools: names, arguments, and what each does (contracts/hypatia.md 3)."""
 
+import dataclasses
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
-from engine.shelf_server import query
+from engine.shelf_server import archives, query
 from engine.shelf_server.arguments import Field, check, input_schema
-from engine.shelf_server.conditions import Table
+from engine.shelf_server.conditions import Conditions, Sql, Table, joined
 from engine.shelf_server.content import clean, clean_positions, clean_scopes, csv_key, document
 from engine.shelf_server.errors import ToolError
 from engine.shelf_server.jse import from_argument
@@ -113,7 +115,9 @@ def _status(registry: Registry, given: Arguments) -> Result:
 
 def _query(registry: Registry, given: Arguments) -> Result:
     expression = from_argument(given["jse"], "JSE")
-    return _rows(query.run(_shelf(registry, given), expression))
+    shelf = _shelf(registry, given)
+    found = _rows(query.run(shelf, expression))
+    return {**found, "embedding": shelf.semantic.debt()} if query.asks_for_meaning(expression) else found
 
 
 def _search(registry: Registry, given: Arguments) -> Result:
@@ -142,9 +146,76 @@ def _similar(registry: Registry, given: Arguments) -> Result:
         raise ToolError(
             f"validation error: invalid target '{given['target']}': must be 'knowledge', 'statement', or 'both'"
         )
+    # For both kinds the filter is looked at first; for one, whether there is a model (6.6).
     if len(tables) > 1 and where is not None:
-        query.check_filter(where, tables)
-    raise query.semantic_off(shelf)
+        query.filters(where, tables)
+    shelf.semantic.check()
+    conditions = {} if where is None else query.filters(where, tables)
+    rows: list[dict[str, Any]] = []
+    vector = shelf.semantic.query_vector(given["query"])
+    for table in tables:
+        condition = _similar_condition(table, conditions.get(table), given)
+        found = shelf.semantic.similar(vector, table, given["limit"], condition)
+        rows += [{**row, "catalog": table} for row in found] if len(tables) > 1 else found
+    rows.sort(key=lambda row: row["distance"])
+    return {**_rows(rows[: given["limit"]]), "embedding": shelf.semantic.debt()}
+
+
+def _similar_condition(table: Table, where: Sql | None, given: Arguments) -> Sql | None:
+    compiler, parts = Conditions(table), [] if where is None else [where]
+    if tags := clean(given["tags"] or []):
+        parts.append(joined([compiler.indexed("tags", tag) for tag in tags], "OR"))
+    for tag in clean(given["exclude_tags"] or []):
+        inside = compiler.indexed("tags", tag)
+        parts.append(Sql(f"NOT ({inside.text})", inside.parameters))
+    return joined(parts, "AND") if parts else None
+
+
+def _model_list(_: Registry, __: Arguments) -> Result:
+    return {"models": []}
+
+
+def _model_attach(_: Registry, given: Arguments) -> Result:
+    raise ToolError(
+        f"embedding error: model '{given['name']}' is not installed; the built-in server runs no models itself: "
+        "name an embeddings endpoint in the shelf's shelf.toml"
+    )
+
+
+def _archive_store(registry: Registry, given: Arguments) -> Result:
+    shelf = _shelf(registry, given)
+    name = given["name"] if given["name"] is not None else Path(given["file"]).name
+    if shelf.knowledge(name) is not None:  # before the file there is overwritten
+        raise ToolError("storage error: SQLite error: UNIQUE constraint failed: knowledge.name")
+    stored = archives.store(shelf.path / "archives", given["file"], name)
+    shelf.create_knowledge(name, document(stored.content))
+    shelf.create_statement(name, "is_a", "archive", document({"tags": ["archive"]}))
+    return {**stored.answer, "embedding": shelf.semantic.debt()}
+
+
+def _archive_get(registry: Registry, given: Arguments) -> Result:
+    try:
+        path = archives.find(_shelf(registry, given).path / "archives", given["name"])
+    except ToolError:
+        path = None
+    if path is None:
+        raise ToolError(f"not found: archive '{given['name']}' in shelf '{given['shelf']}'")
+    return {"name": given["name"], "path": str(path)}
+
+
+def _archive_list(registry: Registry, given: Arguments) -> Result:
+    names = archives.names(_shelf(registry, given).path / "archives")
+    return {"files": [archives.SCHEME + name for name in names]}
+
+
+def _backfill(registry: Registry, given: Arguments) -> Result:
+    limit = given["limit"]
+    if not 1 <= limit <= 512:
+        raise ToolError(f"limit must be between 1 and 512, got {limit}")
+    shelf = _shelf(registry, given)
+    shelf.semantic.check()
+    batch = shelf.semantic.run(limit)
+    return {**dataclasses.asdict(batch), "embedding": shelf.semantic.debt()}
 
 
 def _session_current(registry: Registry, given: Arguments) -> Result:
@@ -186,7 +257,7 @@ def _knowledge_create(registry: Registry, given: Arguments) -> Result:
     shelf, name = _shelf(registry, given), given["name"]
     if not shelf.create_knowledge(name, document(_fields(given))):
         raise ToolError(f"knowledge '{name}' already exists; use knowledge_update to change it")
-    return {"name": name, "created": True, "embedding": shelf.debt()}
+    return {"name": name, "created": True, "embedding": shelf.semantic.debt()}
 
 
 def _knowledge_get(registry: Registry, given: Arguments) -> Result:
@@ -203,7 +274,7 @@ def _knowledge_update(registry: Registry, given: Arguments) -> Result:
     changed = shelf.update_knowledge(name, fields)
     if changed is None:
         raise ToolError(f"not found: knowledge '{name}'")
-    return {"name": name, "changed": changed, "embedding": shelf.debt()}
+    return {"name": name, "changed": changed, "embedding": shelf.semantic.debt()}
 
 
 def _knowledge_delete(registry: Registry, given: Arguments) -> Result:
@@ -219,7 +290,7 @@ def _statement_create(registry: Registry, given: Arguments) -> Result:
     fields["synonyms"] = clean_positions(given["synonyms"] or {})
     fields["scopes"] = clean_scopes(given["scopes"] or [])
     created = shelf.create_statement(given["head"], given["relation"], given["tail"], document(fields))
-    return {**triple, "created": created, "embedding": shelf.debt()}
+    return {**triple, "created": created, "embedding": shelf.semantic.debt()}
 
 
 def _statement_delete(registry: Registry, given: Arguments) -> Result:
@@ -306,6 +377,15 @@ _TOOLS = (
         _READ,
         _similar,
     ),
+    Tool("model_list", "List models", "Embedding models that are installed on this machine.", {}, _READ, _model_list),
+    Tool(
+        "model_attach",
+        "Attach a model",
+        "Let a shelf use an installed embedding model.",
+        {"name": Field("string", "The name of the model.", required=True), "shelf": _SHELF},
+        _write(idempotent=True),
+        _model_attach,
+    ),
     Tool(
         "session_current",
         "Messages not summarised yet",
@@ -370,6 +450,40 @@ _TOOLS = (
         {**_TRIPLE, "shelf": _SHELF},
         _write(idempotent=False, destructive=True),
         _statement_delete,
+    ),
+    Tool(
+        "archive_store",
+        "Keep a file",
+        "Copy a file of this machine into the shelf, with an entry about it.",
+        {
+            "file": Field("string", "The path of the file.", required=True),
+            "name": Field("string", "The name to keep it under; its own when omitted."),
+            "shelf": _SHELF,
+        },
+        _write(idempotent=False),
+        _archive_store,
+    ),
+    Tool(
+        "archive_get",
+        "Find a kept file",
+        "Where a kept file lies.",
+        {"name": Field("string", "The name it is kept under.", required=True), "shelf": _SHELF},
+        _READ,
+        _archive_get,
+    ),
+    Tool("archive_list", "List kept files", "All files kept with a shelf.", {"shelf": _SHELF}, _READ, _archive_list),
+    Tool(
+        "backfill",
+        "Make missing vectors",
+        "Embed entries that have no vector yet, newest first.",
+        {
+            "limit": Field(
+                "integer", "Entries at most; 64 when omitted.", default=64, extra={"minimum": 1, "maximum": 512}
+            ),
+            "shelf": _SHELF,
+        },
+        _write(idempotent=True),
+        _backfill,
     ),
 )
 TOOLS: Mapping[str, Tool] = {tool.name: tool for tool in _TOOLS}
