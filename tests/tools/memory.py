@@ -23,6 +23,7 @@ from engine.ledger.logs import Logs
 from engine.ledger.progress import Progress, Watermark
 from engine.ledger.replies import Replies
 from engine.ledger.tasks import Task
+from engine.models.budget import Budget, BudgetOptions
 from engine.models.client import ChatClient
 from engine.models.routes import Route
 from engine.pipeline.cascade import cascade
@@ -58,7 +59,7 @@ class NoKeys:
 
 @dataclass
 class Memory:
-    """One home. Change `rules`, `options` and `config` as a person changes settings."""
+    """One home. Change `rules`, `options`, `config` and `budget` as a person changes settings."""
 
     root: Path
     ledger: Ledger
@@ -71,6 +72,7 @@ class Memory:
     rules: Rules
     options: Options
     config: QueueConfig
+    budget: BudgetOptions
     events: list[Event] = field(default_factory=list)
     refused: list[str] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
@@ -152,6 +154,7 @@ async def memory(
     paused: bool = False,
     wrap: Callable[[Call], Call] | None = None,
     projects: Projects | None = None,
+    budget: BudgetOptions | None = None,
     **options: Any,
 ) -> AsyncIterator[Memory]:
     """Open the home in `folder` and close it in order. `wrap` stands between executors and shelf, to make it fail."""
@@ -164,7 +167,12 @@ async def memory(
     call: Call = wrap(client.call) if wrap is not None else client.call
     queue = Queue(ledger, shelf, supervisor, bus, config=lambda: here.config, clock=clock)
     logs, progress, calls = Logs(ledger), Progress(ledger), CallLog(ledger)
-    chat = ChatClient(NoKeys(), calls, lambda key, sentence: here.warnings.append(sentence))
+    chat = ChatClient(
+        NoKeys(),
+        calls,
+        lambda key, sentence: here.warnings.append(sentence),
+        Budget(calls, lambda: here.budget) if budget is not None else None,
+    )
     context = Context(
         shelf=shelf,
         cutoff=cutoff,
@@ -199,6 +207,7 @@ async def memory(
         rules or Rules(),
         replace(Options(caps or Caps(), thresholds, routes=tuple(routes)), **options),
         QueueConfig(concurrency=concurrency, max_attempts=max_attempts, retry_delay=0.0, flush_window=120.0),
+        budget or BudgetOptions(),
     )
     bus.subscribe(here.events.append)
     if paused:
