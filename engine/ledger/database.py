@@ -201,7 +201,9 @@ def explain(error: sqlite3.Error | OSError, path: Path) -> Exception:
 
 def _busy(path: Path) -> CompanionError:
     return Environment(
-        "The ledger is in use", f"Another program holds {path}.", "Close other copies of the companion; it tries again."
+        "The companion's own file is in use",
+        f"Another program holds {path}.",
+        "Close other copies of the companion; it tries again.",
     )
 
 
@@ -215,7 +217,7 @@ def _failing(path: Path) -> CompanionError:
 
 def _unwritable(path: Path) -> CompanionError:
     return UserFixable(
-        "The ledger cannot be opened",
+        "The companion's own file cannot be opened",
         f"{path} is missing, or it or its folder may not be written.",
         f"Make sure that you own {path.parent} and may write there, then start again.",
     )
@@ -223,15 +225,15 @@ def _unwritable(path: Path) -> CompanionError:
 
 def _malformed(path: Path) -> CompanionError:
     return UserFixable(
-        "The ledger is damaged",
-        f"{path} is no readable ledger; it was left as it is.",
+        "The companion's own file is damaged",
+        f"{path} cannot be read; it was left as it is.",
         "Move this file away (or put a backup in its place) and start again; what is on the shelf stays.",
     )
 
 
 def _too_new(path: Path) -> UserFixable:
     return UserFixable(
-        "The ledger belongs to a newer companion",
+        "The companion's own file belongs to a newer version",
         f"{path} was written by a newer version, so nothing is recorded now.",
         "Update the companion.",
     )
@@ -239,5 +241,7 @@ def _too_new(path: Path) -> UserFixable:
 
 def _too_old(path: Path) -> CompanionError:
     return UserFixable(
-        "The ledger is not ready", f"{path} has no tables of this version yet.", "Start the companion once."
+        "The companion's own file is not ready",
+        f"{path} has no tables of this version yet.",
+        "Start the companion once.",
     )

@@ -244,7 +244,7 @@ async def test_a_malformed_file_is_named_and_left_alone(tmp_path: Path, damage: 
     for read_only in (False, True):
         with pytest.raises(UserFixable) as caught:
             await Ledger.open(path, read_only)
-        assert caught.value.title == "The ledger is damaged"
+        assert caught.value.title == "The companion's own file is damaged"
         assert str(path) in caught.value.message and "Move this file away" in caught.value.action
     assert path.read_bytes() == content
 

@@ -243,7 +243,7 @@ def test_a_ledger_that_another_program_holds(program: Program) -> None:
     holder.execute("PRAGMA locking_mode = EXCLUSIVE")
     holder.execute("BEGIN EXCLUSIVE")
     errors = _said(program, "run", "--once", "--from", "all")
-    assert errors.startswith("The ledger is in use.") and "Close other copies" in errors
+    assert errors.startswith("The companion's own file is in use.") and "Close other copies" in errors
     holder.close()
     assert program.once()["messages"]["logged"] == 2
 
@@ -257,7 +257,7 @@ def test_a_ledger_that_is_malformed(program: Program) -> None:
     before = file.read_bytes()
     for command in (("run", "--once", "--from", "all"), ("status",), ("tasks", "list")):
         errors = _said(program, *command)
-        assert errors.startswith("The ledger is damaged.") and "Move this file away" in errors
+        assert errors.startswith("The companion's own file is damaged.") and "Move this file away" in errors
     assert file.read_bytes() == before
     file.unlink()
     # What is on the shelf is found again, nothing twice.
@@ -273,11 +273,14 @@ def test_a_ledger_of_a_newer_version(program: Program) -> None:
     status = program.json("status")
     [problem] = status["problems"]
     assert (
-        problem["title"] == "The ledger belongs to a newer companion" and problem["action"] == "Update the companion."
+        problem["title"] == "The companion's own file belongs to a newer version"
+        and problem["action"] == "Update the companion."
     )
     assert program.texts() == ["fine?", "fine!"]
     errors = _said(program, "run", "--once", "--from", "all")
-    assert errors.startswith("The ledger belongs to a newer companion.") and "Update the companion." in errors
+    assert (
+        errors.startswith("The companion's own file belongs to a newer version.") and "Update the companion." in errors
+    )
     assert sorted(program.texts()) == ["fine!", "fine?"]
 
 
