@@ -12,6 +12,7 @@ from typing import Any
 from engine import control, instance
 from engine.clock import ClockGap, on_wake_up
 from engine.collector.collector import Collector, Sweep
+from engine.collector.imported import import_marks
 from engine.collector.project import Projects
 from engine.configured import Configured, cutoff_of
 from engine.errors import CompanionError, Environment, UserFixable
@@ -55,11 +56,13 @@ from engine.pipeline.queue import Queue, Task, TaskKey
 from engine.pipeline.session_node import session_node
 from engine.settings.secrets import Keys, Where
 from engine.settings.store import Settings
+from engine.shelf.command import BUILT_IN
 from engine.shelf.content import Contents
 from engine.shelf.errors import ShelfNotConnected
 from engine.shelf.process import ShelfClient, find_server
 from engine.shelf.shelves import connect, disconnect, list_shelves
 from engine.shelf.writer import Writer
+from engine.sources.dsh import plugin
 from engine.sources.watch import watch
 from engine.supervisor import Supervisor
 from engine.views import (
@@ -84,6 +87,8 @@ _REFRESH_DELAY = 0.2
 _AGAIN = 10.0
 _PAUSE = "paused_until"
 _SHOWN = 200
+_PLUGIN_QUIET = 600.0
+_IMPORTED = "plugin-import:"
 _NO_TASKS: dict[TaskStatus, int] = {"pending": 0, "running": 0, "deferred": 0, "failed": 0}
 _TRIES = 3  # so often a command tries what the surroundings do not let it do, such as writing to a full disk
 
@@ -132,6 +137,7 @@ class Engine:
         self._reading = False
         self._held = settings.broken
         self._again: asyncio.TimerHandle | None = None
+        self._beside = False
         self._began = time.time()
         self._gap = ClockGap(time.time, time.monotonic)
         self._changes = Changes()
@@ -283,6 +289,7 @@ class Engine:
                     self.settings.reload()
                 if self._paused_until and self._paused_until <= time.time():
                     await self.resume()
+                await self._mind_plugin()
                 if self._work is not None and self._paused_until is None:
                     await self._summarise_rests(self._work)
             except CompanionError as error:
@@ -354,7 +361,12 @@ class Engine:
         cutoff = await self._logs.choice(shelf)
         # A settings file that cannot be read may say that nothing is to be recorded.
         off = self.settings.broken or not self.settings.get("enabled")
-        if cutoff is None or self._ledger.read_only or off:
+        self._beside = not off and await self._plugin_is_active(shelf)
+        if self._beside:
+            self._problem("plugin", _beside_plugin(shelf))
+        else:
+            self._solved("plugin")
+        if cutoff is None or self._ledger.read_only or off or self._beside:
             self._touch()
             return
         queue = Queue(self._ledger, shelf, self._supervisor, self.bus, config=self._configured.queue)
@@ -388,6 +400,43 @@ class Engine:
         for kind, run in _EXECUTORS.items():
             await queue.register(kind, _bound(run, context))
         self._touch()
+
+    async def _plugin_is_active(self, shelf: str) -> bool:
+        """Whether DSH's memory plugin may be writing the same shelf; a built-in one is ours alone (engine.md 15.6)."""
+        if self._client.server_name == BUILT_IN:
+            return False
+        found = await asyncio.to_thread(plugin.look, self._configured.sessions_root().parent)
+        return found.is_active(shelf, time.time() - _PLUGIN_QUIET)
+
+    async def _mind_plugin(self) -> None:
+        """Stop when the plugin begins to write our shelf, and go on when it has ended."""
+        shelf = self.settings.get("shelf")
+        if self.settings.get("enabled") and await self._plugin_is_active(shelf) != self._beside:
+            async with self._switching:
+                await self._close_shelf()
+                await self._open_shelf()
+            await self._look_again()
+
+    async def plugin_conversations(self) -> int:
+        """How many conversations DSH's memory plugin has progress of that can be taken over; 0 once that was done."""
+        shelf = self.settings.get("shelf")
+        if await self._logs.state(f"{_IMPORTED}{shelf}") is not None:
+            return 0
+        return len(await asyncio.to_thread(plugin.marks, self._configured.sessions_root().parent, shelf))
+
+    async def import_plugin(self) -> int:
+        """Take over, once, how far the plugin came on this shelf; how many conversations. Its tasks stay its own."""
+        shelf = self.settings.get("shelf")
+        if not await self.plugin_conversations():
+            raise UserFixable(
+                "There is nothing to take over",
+                f"DSH's memory plugin has no progress for “{shelf}”, or it was taken over before.",
+            )
+        count = await import_marks(self._ledger, shelf, self._configured.sessions_root())
+        await self._logs.set_state(f"{_IMPORTED}{shelf}", str(int(time.time() * 1000)))
+        await self._history.activity("plugin", shelf, str(count))
+        await self._look_again()
+        return count
 
     async def _close_shelf(self) -> None:
         work, self._work = self._work, None
@@ -768,6 +817,14 @@ class Engine:
     def _new_collector(self) -> Collector:
         root, rules = self._configured.sessions_root(), self._configured.rules
         return Collector(self._ledger, self._logs, self._progress, Projects(), root, rules, time.time, self._touch)
+
+
+def _beside_plugin(shelf: str) -> UserFixable:
+    return UserFixable(
+        "DSH's memory plugin records here already",
+        f"Two writers on the shelf “{shelf}” would summarise and pay for everything twice, so nothing is recorded now.",
+        "Switch the plugin off in DSH, or record on another shelf.",
+    )
 
 
 class AlreadyRunning(UserFixable):

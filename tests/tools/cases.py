@@ -37,7 +37,6 @@ _SKILLS = "Skills for agents are not part of the program yet."
 _ROUTES = "The list of models as the settings window edits it comes with that page."
 _WINDOW = "Comes with the window that shows it."
 _BRIDGE = "There is no HTTP bridge: nothing listens on a TCP port, windows and engine share one process."
-_PLUGIN = "The plugin beside us is not noticed yet."
 _VALUES = "Windows and engine share one process and pass typed values; there is no text that could be malformed."
 
 REASONS: dict[str, str] = {
@@ -52,8 +51,6 @@ REASONS: dict[str, str] = {
     "VIEW-31": _WINDOW,
     "VIEW-35": _VALUES,
     "VIEW-36": _BRIDGE,
-    "LOG-13": _PLUGIN,
-    "LOG-14": _PLUGIN,
 }
 
 _ID = re.compile(rf"(?<![A-Z])({'|'.join(GROUPS)})[-_](\d\d)(?!\d)")
