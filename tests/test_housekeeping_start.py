@@ -1,5 +1,6 @@
 """What a start of the whole engine puts in order, and that each switch stops its own part only (engine.md 10)."""
 
+import asyncio
 import contextlib
 import os
 import shutil
@@ -9,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from engine.app import Engine
+from engine.events import MessagesLogged
 from engine.paths import Home
 from tests.tools.dsh_logs import LogWriter
 
@@ -109,3 +111,23 @@ async def test_what_fell_silent_while_we_run_is_no_matter_of_the_limit_per_proje
         await engine._summarise_rests(work)
         await engine.drained()
         assert (await engine.backlog()).conversations == 0
+
+
+async def test_a_wake_up_looks_at_the_logs_once(tmp_path: Path) -> None:
+    log = _say(tmp_path, "session-1")
+    async with _engine(_home(tmp_path)) as engine:
+        await engine.answer("all")
+        await engine.catch_up(everything=True)
+        await engine.drained()
+        log.user("And after the weekend?")
+        log.assistant("On Monday.")
+        log.end_turn()
+        sweeps = []
+        engine.following = True  # without a watch, which would see it by itself
+        engine.bus.subscribe(lambda event: sweeps.append(event) if isinstance(event, MessagesLogged) else None)
+        await engine.woke_up()
+        while not sweeps:  # noqa: ASYNC110 - the sweep is nobody's to wait for
+            await asyncio.sleep(0.01)
+        await engine.drained()
+        assert engine.written()[0]["msg"] == 4 and len(sweeps) == 1
+        assert not engine._gap.passed()
