@@ -2,15 +2,18 @@
 
 import contextlib
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from engine.app import Engine
+from engine.models.client import ChatClient
+from engine.models.routes import Route
 from engine.paths import Home
 from engine.pipeline.on_demand import Outcome, close_idle, summarise
 from tests.tools.dsh_logs import LogWriter
-from tests.tools.memory import Memory, memory
+from tests.tools.memory import Memory, NoKeys, memory
 
 
 @contextlib.asynccontextmanager
@@ -93,6 +96,26 @@ async def test_view_07_an_unknown_conversation(tmp_path: Path) -> None:
     async with recorded(tmp_path) as (m, _):
         assert await summarise(m.context, "session-9") == Outcome(False, "unknown-session")
         assert await m.queue.tasks() == []
+
+
+async def test_without_a_network_a_summary_waits_and_no_attempt_is_spent(tmp_path: Path) -> None:
+    route = Route("lab", "m", base_url="http://nowhere.invalid/v1")
+    async with recorded(tmp_path) as (m, log):
+        await m.context.chat.aclose()  # type: ignore[attr-defined]
+        m.context.chat = client = ChatClient(NoKeys(), m.calls, lambda *_: None, is_online=lambda: False)
+        m.options = replace(m.options, routes=(route,))
+        assert (await summarise(m.context, "session-1")).queued
+        m.queue.resume()
+        await m.queue.drained(tries=1)
+        (task,) = await m.queue.tasks()
+        assert (task.status, task.attempts) == ("pending", 0) and "No network" in (task.error or "")
+        assert await m.queue.attempts(task.id) == []
+        # The network is back, the machine woke up: it is tried at once, with the routes of now.
+        m.options = replace(m.options, routes=())
+        m.queue.look_again()
+        await m.queue.drained()
+        assert await m.queue.tasks() == [] and list(await m.entries("sum-")) == [f"sum-session-1-0-{log.seq}"]
+        await client.aclose()
 
 
 async def test_view_08_twice_in_a_row(tmp_path: Path) -> None:
