@@ -74,8 +74,8 @@ async def test_each_switch_stops_its_own_part_only(off: str, tmp_path: Path) -> 
         await engine.catch_up(everything=True)
         await engine.drained()
         assert await work.writer.exists("msg-session-lost-0") is (off != "reconcileOnStartup")
-        rows = {mark.session_id for mark in await work.context.progress.all("default")}
-        assert ("session-gone" in rows) is (off == "pruneVanishedSessions")
+        rows = await work.context.progress.of_session("default", "session-gone")
+        assert bool(rows) is (off == "pruneVanishedSessions")
         price = await engine.backlog()
         assert (price.conversations, price.calls, price.free) == (2, 2, True)
         await engine._summarise_rests(work)

@@ -1,6 +1,5 @@
 """Log files, the messages they hold and the turns they end, without any text of a conversation but its title."""
 
-import asyncio
 import sqlite3
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -26,7 +25,6 @@ class LogFile:
     source: str = "dsh"
     size: int = 0
     mtime_ns: int = 0
-    header: str | None = None
     cursor: str | None = None
     cut: int | None = None
     next_seq: int = 0
@@ -113,8 +111,7 @@ def _values(row: Any, columns: tuple[str, ...]) -> list[Any]:
 
 
 def _insert(table: str, columns: tuple[str, ...], verb: str = "INSERT OR REPLACE") -> str:
-    marks = ", ".join("?" * len(columns))
-    return f"{verb} INTO {table} ({', '.join(columns)}) VALUES ({marks})"
+    return f"{verb} INTO {table} ({', '.join(columns)}) VALUES ({_marks(columns)})"
 
 
 class Logs:
@@ -122,11 +119,6 @@ class Logs:
 
     def __init__(self, ledger: Ledger) -> None:
         self._ledger = ledger
-
-    async def files(self) -> list[LogFile]:
-        """Every log file ever seen, older conversations first."""
-        rows = await self._ledger.read("SELECT * FROM log_file ORDER BY created_at, path")
-        return await asyncio.to_thread(lambda: list(map(_file, rows)))
 
     async def at(self, paths: Sequence[str]) -> dict[str, LogFile]:
         """What is known of the files at these few paths."""
@@ -183,7 +175,7 @@ class Logs:
         known: set[str] = set()
         for start in range(0, len(messages), _CHUNK):
             ids = [m.id for m in messages[start : start + _CHUNK]]
-            sql = f"SELECT id FROM message WHERE id IN ({', '.join('?' * len(ids))})"
+            sql = f"SELECT id FROM message WHERE id IN ({_marks(ids)})"
             known.update(row[0] for row in await db.execute_fetchall(sql, ids))
         fresh: list[list[Any]] = []
         if messages:

@@ -61,11 +61,6 @@ class Progress:
         )
         return _watermark(rows[0]) if rows else Watermark(shelf, session_id, version)
 
-    async def all(self, shelf: str) -> list[Watermark]:
-        """Every row of one shelf."""
-        rows = await self._ledger.read("SELECT * FROM watermark WHERE shelf = ? ORDER BY session_id, version", (shelf,))
-        return [_watermark(row) for row in rows]
-
     async def of_session(self, shelf: str, session_id: str) -> list[Watermark]:
         """The rows of one conversation, oldest format first."""
         sql = "SELECT * FROM watermark WHERE shelf = ? AND session_id = ? ORDER BY version"

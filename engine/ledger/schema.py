@@ -2,11 +2,11 @@
 
 MIGRATIONS: tuple[str, ...] = (
     """
-    -- One row per log file ever seen. `session_id` is null while the header is unknown. `cursor` and `header` are JSON.
+    -- One row per log file ever seen. `session_id` is null while the header is unknown. `cursor` is JSON.
     CREATE TABLE log_file (
         path TEXT PRIMARY KEY, session_id TEXT, version INTEGER, source TEXT NOT NULL DEFAULT 'dsh',
         size INTEGER NOT NULL DEFAULT 0, mtime_ns INTEGER NOT NULL DEFAULT 0,
-        header TEXT, cursor TEXT, cut INTEGER, next_seq INTEGER NOT NULL DEFAULT 0,
+        cursor TEXT, cut INTEGER, next_seq INTEGER NOT NULL DEFAULT 0,
         status TEXT NOT NULL, reason TEXT NOT NULL DEFAULT '',
         title TEXT NOT NULL DEFAULT '', cwd TEXT, project TEXT NOT NULL DEFAULT '', subagent INTEGER NOT NULL DEFAULT 0,
         created_at INTEGER NOT NULL DEFAULT 0, last_time INTEGER NOT NULL DEFAULT 0,

@@ -71,15 +71,15 @@ def throughput(scratch: Path) -> list[Figure]:
 
 async def _fill(home: Home, sessions: int) -> None:
     """Conversations of long ago, all recorded and summarised, of which the agent has deleted the logs."""
-    header, cursor = json.dumps({"id": "x" * 40, "cwd": "/home/alex/code/demo"}), json.dumps({"hash": "0" * 600})
+    cursor = json.dumps({"hash": "0" * 700})
     ledger = await Ledger.open(home.ledger_file)
     names = [f"session-{number:06}" for number in range(sessions)]
     async with ledger.write() as db:
         await db.execute("INSERT INTO shelf_choice VALUES ('default', 0, 0)")
         await db.executemany(
-            "INSERT INTO log_file (path, session_id, version, status, title, project, cut, next_seq, last_time, header,"
-            " cursor) VALUES (?, ?, 4, 'ok', ?, 'demo', 0, 90, ?, ?, ?)",
-            [(f"/nowhere/{n}.jsonl", n, f"About {n}", i, header, cursor) for i, n in enumerate(names)],
+            "INSERT INTO log_file (path, session_id, version, status, title, project, cut, next_seq, last_time, cursor)"
+            " VALUES (?, ?, 4, 'ok', ?, 'demo', 0, 90, ?, ?)",
+            [(f"/nowhere/{n}.jsonl", n, f"About {n}", i, cursor) for i, n in enumerate(names)],
         )
         await db.executemany(
             "INSERT INTO watermark (shelf, session_id, version, logged_seq, consolidated_seq)"

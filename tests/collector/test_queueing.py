@@ -467,12 +467,12 @@ async def test_an_unreadable_listing_entry_is_named_until_it_is_gone(tmp_path: P
         loose.touch()
         for _ in range(3):
             await m.sweep()
-            files = {file.path: file.status for file in await m.context.logs.files()}
+            files = {row["path"]: row["status"] for row in await m.ledger.read("SELECT path, status FROM log_file")}
             assert files == {str(empty): "empty", str(loose): "flat"}
         loose.unlink()
         shutil.rmtree(empty.parent)
         await m.sweep()
-        assert await m.context.logs.files() == []
+        assert await m.ledger.read("SELECT path FROM log_file") == []
 
 
 async def test_each_shelf_has_its_own_watermarks(tmp_path: Path) -> None:

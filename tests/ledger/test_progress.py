@@ -25,7 +25,7 @@ async def test_an_unknown_conversation_stands_at_the_defaults(tmp_path: Path) ->
     async with progress_at(tmp_path) as (_, progress):
         assert await progress.get("work", "s", 0) == Watermark("work", "s", 0, 0, 0, 0, 0)
         assert await progress.session_node("work", "s") == SessionNode(False, 0)
-        assert await progress.all("work") == []
+        assert await progress.sessions("work") == []
 
 
 async def test_prg_01_four_patches_of_one_row_at_once_keep_every_field_and_add_counters(tmp_path: Path) -> None:
@@ -60,7 +60,7 @@ async def test_prg_03_one_conversation_on_three_shelves_has_three_rows(tmp_path:
             await progress.advance(None, shelf, "s", 0, logged_seq=number)
             await progress.set_session_node(None, shelf, "s", linked=number)
         for number, shelf in enumerate(("default", "work", "home"), start=1):
-            assert [row.logged_seq for row in await progress.all(shelf)] == [number]
+            assert [row.logged_seq for row in await progress.of_session(shelf, "s")] == [number]
             assert (await progress.session_node(shelf, "s")).linked == number
 
 
@@ -68,8 +68,9 @@ async def test_prg_04_a_shelf_name_cannot_reach_the_rows_of_another(tmp_path: Pa
     async with progress_at(tmp_path) as (_, progress):
         await progress.advance(None, "a", "b/s", 0, logged_seq=1)
         await progress.advance(None, "a/b", "s", 0, logged_seq=2)
-        assert [(row.session_id, row.logged_seq) for row in await progress.all("a")] == [("b/s", 1)]
-        assert [(row.session_id, row.logged_seq) for row in await progress.all("a/b")] == [("s", 2)]
+        assert (await progress.sessions("a"), await progress.sessions("a/b")) == (["b/s"], ["s"])
+        assert (await progress.get("a", "b/s", 0)).logged_seq == 1
+        assert (await progress.get("a/b", "s", 0)).logged_seq == 2
         await progress.reset("a", "s")
         assert (await progress.get("a/b", "s", 0)).logged_seq == 2
 
@@ -99,14 +100,14 @@ async def test_prg_08_a_blank_padded_or_split_shelf_name_is_refused(tmp_path: Pa
             await progress.advance(None, name, "s", 0, logged_seq=1)
         with pytest.raises(UserFixable, match="shelf name"):
             await progress.set_session_node(None, name, "s")
-        assert await progress.all(name) == []
+        assert await progress.sessions(name) == []
 
 
 async def test_two_log_files_of_one_conversation_advance_apart(tmp_path: Path) -> None:
     async with progress_at(tmp_path) as (_, progress):
         await progress.advance(None, "work", "s", 3, logged_seq=10)
         await progress.advance(None, "work", "s", 4, logged_seq=2)
-        assert [(row.version, row.logged_seq) for row in await progress.all("work")] == [(3, 10), (4, 2)]
+        assert [(row.version, row.logged_seq) for row in await progress.of_session("work", "s")] == [(3, 10), (4, 2)]
 
 
 async def test_a_reset_takes_the_row_and_the_node_back_to_the_defaults(tmp_path: Path) -> None:
