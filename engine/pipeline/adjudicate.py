@@ -25,7 +25,7 @@ JUDGED = 3
 BASE_CAP = 1024
 QUERY_CHARS, UNIT_CHARS, ENTRY_CHARS = 500, 1000, 300
 OVERSAMPLE, MOST = 4, 40
-MOST_BY_WORDS = 200  # the log layer, which cannot be left out of a full-text search, holds the same words
+MOST_BY_WORDS = 200  # where the log layer, which holds the same words, cannot be left out of a search
 QUERY_WORDS = 12
 NEAR = 0.4  # share of common words from which on two texts without a distance may say the same
 OPERATIONAL = ["message", "session", "hypatia-dream-run", "summary"]
@@ -81,8 +81,7 @@ async def candidates(context: Context, unit: UnitDraft, name: str, project: str)
     if not words:
         return []
     try:
-        arguments = {"query": words, "catalog": "knowledge", "limit": MOST_BY_WORDS, "shelf": context.shelf}
-        return _by_words(_rows(await context.call_shelf("search", arguments)), text, name, project)
+        return _by_words(await _matching(context, words, project), text, name, project)
     except ToolError as error:
         log.warning("entries like a new work unit cannot be looked for: %s", error.message)
         return []
@@ -98,6 +97,15 @@ async def _similar(context: Context, text: str, project: str) -> list[dict[str, 
     else:
         arguments["limit"] = min(OVERSAMPLE * wanted, MOST)
     return _rows(await context.call_shelf("similar", arguments))
+
+
+async def _matching(context: Context, words: str, project: str) -> list[dict[str, Any]]:
+    arguments: dict[str, Any] = {"query": words, "catalog": "knowledge", "shelf": context.shelf}
+    if "search_filters" in context.features():
+        arguments |= {"limit": MOST, "exclude_tags": OPERATIONAL, "scopes": [project, ""]}
+    else:
+        arguments["limit"] = MOST_BY_WORDS
+    return _rows(await context.call_shelf("search", arguments))
 
 
 def _by_meaning(rows: list[dict[str, Any]], name: str, project: str, ceiling: float) -> list[Candidate]:

@@ -9,7 +9,10 @@ REQUIRED = frozenset({"knowledge_get", "knowledge_create", "statement_create", "
 
 
 class Sign(NamedTuple):
-    """How a feature shows: tools and the argument each must list; commands and the option each help must name."""
+    """How a feature shows: tools and the argument each must list; commands and the option each help must name.
+
+    Without commands no command line has it.
+    """
 
     tools: Mapping[str, str]
     commands: Mapping[str, str]
@@ -21,6 +24,7 @@ CAPABILITIES = {
         {"knowledge-create": "--no-embed", "statement-create": "--no-embed"},
     ),
     "similar_filters": Sign({"similar": "exclude_tags"}, {"similar": "--exclude-tags"}),
+    "search_filters": Sign({"search": "exclude_tags"}, {}),
     "embedding_debt": Sign({"backfill": "", "shelf_status": ""}, {"backfill": "--status"}),
 }
 COMMANDS = frozenset(command for sign in CAPABILITIES.values() for command in sign.commands)
@@ -49,5 +53,6 @@ def from_help(texts: Mapping[str, str | None]) -> frozenset[str]:
     return frozenset(
         name
         for name, sign in CAPABILITIES.items()
-        if all((text := texts.get(command)) is not None and flag in text for command, flag in sign.commands.items())
+        if sign.commands
+        and all((text := texts.get(command)) is not None and flag in text for command, flag in sign.commands.items())
     )

@@ -304,6 +304,28 @@ async def test_without_meaning_the_words_find_what_is_near(tmp_path: Path) -> No
         assert question.count("## ") == 1
 
 
+@pytest.mark.parametrize(
+    ("features", "expected"),
+    [
+        ({"search_filters"}, {"limit": 40, "exclude_tags": ["message", "session", "hypatia-dream-run", "summary"]}),
+        (set(), {"limit": 200}),
+    ],
+)
+async def test_a_search_by_words_leaves_out_the_log_where_it_can(
+    tmp_path: Path, features: set[str], expected: dict[str, Any]
+) -> None:
+    near = Near()
+    with ModelServer(Script("unrelated")) as server:
+        route = Route("lmstudio", "m", "", server.url)
+        async with memory(tmp_path, routes=[route], thresholds=EVERY_TURN, wrap=near) as m:
+            m.context.features = lambda: features
+            await one(m)
+    (arguments,) = [arguments for tool, arguments in near.asked if tool == "search"]
+    assert arguments["query"] == "keep OR lock OR order"
+    assert {key: arguments.get(key) for key in expected} == expected
+    assert arguments.get("scopes") == (["demo", ""] if features else None)
+
+
 async def test_secrets_on_the_shelf_are_not_sent(tmp_path: Path) -> None:
     key = "sk-abcdefgh12345678"
     script = Script("refines")

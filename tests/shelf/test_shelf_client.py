@@ -59,7 +59,7 @@ async def test_a_raw_request_gives_the_error_reply(scripted: Scripted) -> None:
 
 @pytest.mark.parametrize(
     ("options", "features"),
-    [((), {"no_embed", "similar_filters"}), (("old",), set())],
+    [((), {"no_embed", "similar_filters", "search_filters"}), (("old",), set())],
     ids=["new", "old"],
 )
 async def test_features_come_from_the_schemas_and_embed_is_sent_only_if_known(
