@@ -48,6 +48,11 @@ class Keeper:
         self._asked.set()
         self._thread.join(2)
 
+    @property
+    def running(self) -> bool:
+        """Whether the thread is alive."""
+        return self._thread.is_alive()
+
     def _run(self) -> None:
         while not self._stop.is_set():
             self._asked.wait()
@@ -83,10 +88,9 @@ class Keeper:
             caught_up = shelf.catch_up(_AT_ONCE)
             while not caught_up and not self._stop.wait(0.01):  # writers have their turn in between
                 caught_up = shelf.catch_up(_AT_ONCE)
-            while shelf.semantic.due() and not self._stop.is_set():
-                batch = shelf.semantic.run(_AT_ONCE, automatic=True)
-                if not batch.installed:
-                    break
+            going = shelf.semantic.due()
+            while going and not self._stop.is_set():
+                going = shelf.semantic.run(_AT_ONCE, automatic=True).installed > 0
             if quiet and (path / f"{FILE}-wal").stat().st_size > _LONG_LOG:
                 shelf.shorten_log()
             waiting = shelf.semantic.waiting()
