@@ -37,7 +37,7 @@ class Ledger:
         self._lock = asyncio.Lock()
 
     @classmethod
-    async def open(cls, path: Path, read_only: bool = False, *, busy_timeout: float = 5.0) -> "Ledger":
+    async def open(cls, path: Path, *, busy_timeout: float = 5.0) -> "Ledger":
         """Open or create the file and bring its tables up to date; `busy_timeout` in seconds.
 
         A file of a newer companion opens read-only, with the reason in `notice`. Raises UserFixable for a malformed
@@ -45,21 +45,16 @@ class Ledger:
         """
         connections: list[aiosqlite.Connection] = []
         try:
-            if not read_only:
-                await asyncio.to_thread(path.touch, mode=0o600)
-                connections.append(writer := await _connect(path, False, busy_timeout))
-                version = await _checked_version(path, writer)
-                if version <= len(MIGRATIONS):
-                    await _prepare(writer, busy_timeout)
-                    connections.append(reader := await _connect(path, False, busy_timeout))
-                    await reader.execute("PRAGMA query_only = ON")
-                    return cls(path, reader, writer, None)
-                await connections.pop().close()
-            connections.append(reader := await _connect(path, True, busy_timeout))
-            version = await _checked_version(path, reader)
-            if version < len(MIGRATIONS):
-                raise _too_old(path)
-            return cls(path, reader, None, _too_new(path) if version > len(MIGRATIONS) else None)
+            await asyncio.to_thread(path.touch, mode=0o600)
+            connections.append(writer := await _connect(path, busy_timeout))
+            if await _checked_version(path, writer) <= len(MIGRATIONS):
+                await _prepare(writer, busy_timeout)
+                connections.append(reader := await _connect(path, busy_timeout))
+                await reader.execute("PRAGMA query_only = ON")
+                return cls(path, reader, writer, None)
+            await connections.pop().close()
+            connections.append(reader := await _connect(path, busy_timeout, read_only=True))
+            return cls(path, reader, None, _too_new(path))
         except BaseException as error:
             for connection in connections:
                 await connection.close()
@@ -86,7 +81,8 @@ class Ledger:
         A cancellation that arrives during the commit itself leaves it committed. Not re-entrant.
         """
         if self._writer is None:
-            raise self.notice or RuntimeError("the ledger was opened for reading only")
+            assert self.notice is not None
+            raise self.notice
         async with self._lock:
             try:
                 await self._writer.execute("BEGIN IMMEDIATE")
@@ -118,7 +114,7 @@ class Ledger:
             raise explain(error, self.path) from error
 
 
-async def _connect(path: Path, read_only: bool, busy_timeout: float) -> aiosqlite.Connection:
+async def _connect(path: Path, busy_timeout: float, *, read_only: bool = False) -> aiosqlite.Connection:
     target = f"{path.absolute().as_uri()}?mode={'ro' if read_only else 'rw'}"
     connection = await aiosqlite.connect(target, uri=True, timeout=busy_timeout, isolation_level=None)
     connection.row_factory = sqlite3.Row
@@ -236,12 +232,4 @@ def _too_new(path: Path) -> UserFixable:
         "The companion's own file belongs to a newer version",
         f"{path} was written by a newer version, so nothing is recorded now.",
         "Update the companion.",
-    )
-
-
-def _too_old(path: Path) -> CompanionError:
-    return UserFixable(
-        "The companion's own file is not ready",
-        f"{path} has no tables of this version yet.",
-        "Start the companion once.",
     )

@@ -22,8 +22,8 @@ ADD = "INSERT INTO activity (at, what, subject) VALUES (?, 'test', ?)"
 
 
 @contextlib.asynccontextmanager
-async def opened(path: Path, read_only: bool = False, busy_timeout: float = 5.0) -> AsyncIterator[Ledger]:
-    ledger = await Ledger.open(path, read_only, busy_timeout=busy_timeout)
+async def opened(path: Path, busy_timeout: float = 5.0) -> AsyncIterator[Ledger]:
+    ledger = await Ledger.open(path, busy_timeout=busy_timeout)
     try:
         yield ledger
     finally:
@@ -210,21 +210,6 @@ async def test_a_file_of_a_newer_companion_opens_for_reading_with_the_reason(tmp
     assert digest(path) == before
 
 
-async def test_opening_for_reading_wants_a_ledger_that_is_there_and_ready(tmp_path: Path) -> None:
-    path = tmp_path / "l.sqlite"
-    with pytest.raises(UserFixable, match=r"l\.sqlite"):
-        await Ledger.open(path, read_only=True)
-    assert not path.exists()
-    path.touch()
-    with pytest.raises(UserFixable, match="not ready"):
-        await Ledger.open(path, read_only=True)
-    async with opened(path), opened(path, read_only=True) as ledger:
-        assert ledger.read_only and ledger.notice is None
-        with pytest.raises(RuntimeError):
-            async with ledger.write():
-                pass
-
-
 @pytest.mark.parametrize("damage", ["nonsense", "first page", "inner page", "half"])
 async def test_a_malformed_file_is_named_and_left_alone(tmp_path: Path, damage: str) -> None:
     path = tmp_path / "l.sqlite"
@@ -241,11 +226,10 @@ async def test_a_malformed_file_is_named_and_left_alone(tmp_path: Path, damage: 
         case "half":
             del content[len(content) // 2 :]
     path.write_bytes(content)
-    for read_only in (False, True):
-        with pytest.raises(UserFixable) as caught:
-            await Ledger.open(path, read_only)
-        assert caught.value.title == "The companion's own file is damaged"
-        assert str(path) in caught.value.message and "Move this file away" in caught.value.action
+    with pytest.raises(UserFixable) as caught:
+        await Ledger.open(path)
+    assert caught.value.title == "The companion's own file is damaged"
+    assert str(path) in caught.value.message and "Move this file away" in caught.value.action
     assert path.read_bytes() == content
 
 
@@ -265,9 +249,8 @@ async def test_a_ledger_held_by_another_program_is_the_surroundings_fault_and_co
         other.execute("PRAGMA locking_mode = EXCLUSIVE")
         other.execute("BEGIN EXCLUSIVE")
         other.execute(ADD, (1, "theirs"))
-        for read_only in (False, True):
-            with pytest.raises(Environment, match="in use"):
-                await Ledger.open(path, read_only, busy_timeout=0.05)
+        with pytest.raises(Environment, match="in use"):
+            await Ledger.open(path, busy_timeout=0.05)
 
 
 async def test_a_full_disk_is_the_surroundings_fault_and_loses_nothing(tmp_path: Path) -> None:
@@ -348,8 +331,7 @@ async def test_a_killed_process_leaves_nothing_half_written_and_loses_no_commit(
         await child.communicate()
         if not lines:
             continue
-        for read_only in (True, False):
-            async with opened(path, read_only) as ledger:
-                rows = await ledger.read("SELECT at, count(*) AS halves FROM activity GROUP BY at")
-                assert {row["halves"] for row in rows} == {2}
-                assert max(row["at"] for row in rows) >= last
+        async with opened(path) as ledger:
+            rows = await ledger.read("SELECT at, count(*) AS halves FROM activity GROUP BY at")
+            assert {row["halves"] for row in rows} == {2}
+            assert max(row["at"] for row in rows) >= last
