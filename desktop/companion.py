@@ -13,13 +13,14 @@ from PySide6.QtWidgets import QWidget
 
 from desktop import i18n
 from desktop.autostart import LoginFile, LoginRegistry
-from desktop.i18n import tr
+from desktop.i18n import heard, join, tr
 from desktop.menu import CompanionMenu
 from desktop.notifications import Action, DesktopService, Notifier
 from desktop.tray import TrayHost
 from desktop.windows.review import ReviewWindow
 from desktop.windows.settings import SettingsWindow
 from desktop.windows.status import StatusWindow
+from desktop.words import Use, usage_line
 from engine.errors import CompanionError
 from engine.events import (
     Event,
@@ -50,7 +51,11 @@ type Work = Callable[[], Awaitable[object]]
 
 
 def _sentence(error: CompanionError) -> str:
-    return " ".join(part for part in (error.message, error.action) if part)
+    return join(error.message, error.action)
+
+
+def _whole(error: CompanionError) -> str:
+    return join(error.title, error.message, error.action)
 
 
 class Companion:
@@ -112,7 +117,7 @@ class Companion:
         """The failed tasks."""
         if self.review_window is None:
             window = self.review_window = ReviewWindow()
-            window.retry.connect(lambda id_: self._act("retry", lambda: self.engine.retry(id_)))
+            window.retry.connect(lambda id_, place: self._act("retry", lambda: self.engine.retry(id_, place)))
             window.discard.connect(lambda id_: self._act("discard", lambda: self.engine.discard(id_)))
         self._lists_changed.set()
         _raise(self.review_window)
@@ -173,9 +178,9 @@ class Companion:
             outcome = await work()
         except CompanionError as error:
             if tell is not None:
-                tell(f"{error.title}. {_sentence(error)}")
+                tell(_whole(error))
             else:
-                await self._say(f"action:{name}", error.title, _sentence(error))
+                await self._say(f"action:{name}", heard(error.title), _sentence(error))
         else:
             if isinstance(outcome, str):
                 if tell is not None:
@@ -214,7 +219,7 @@ class Companion:
         try:
             sentence = await self.engine.test_route(index)
         except CompanionError as error:
-            sentence = f"{error.title}. {_sentence(error)}"
+            sentence = _whole(error)
         window.models.show_test(index, sentence)
 
     async def _keep_key(self, provider: str, value: str, where: str) -> str:
@@ -250,12 +255,11 @@ class Companion:
         if notice.key == FAILED_TASKS:
             open_it, label = self.open_review, tr("Review")
         buttons: list[tuple[str, str, Action]] = [("default", label, open_it), ("open", label, open_it)]
-        body = " ".join(part for part in (notice.message, notice.action) if part)
-        await self.notifier.show(notice.key, notice.title, body, buttons)
+        await self.notifier.show(notice.key, heard(notice.title), join(notice.message, notice.action), buttons)
 
     async def _say(self, key: str, title: str, body: str) -> None:
         """An outcome a person waits for: in the window if one is open, else as a notification."""
-        sentence = f"{title}. {body}" if body else title
+        sentence = join(title, body) if body else title
         self.status_window.tell(sentence)
         if not any(window.isVisible() for window in self._windows()):
             self.notifier.withdraw(key)
@@ -302,7 +306,7 @@ class Companion:
             try:
                 await self._show_lists()
             except CompanionError as error:
-                self.status_window.tell(f"{error.title}. {_sentence(error)}")
+                self.status_window.tell(_whole(error))
             except Exception:
                 log.exception("lists were not refreshed")
             await asyncio.sleep(LISTS_PAUSE)
@@ -312,15 +316,31 @@ class Companion:
         self.menu.show_shelves(shelves)
         if self.settings_window is not None:
             self.settings_window.shelves.show_shelves(shelves)
+            await self._show_usage(self.settings_window)
         self.menu.show_sessions(await self.engine.sessions(RECENT))
         if self.review_window is not None:
-            self.review_window.show_tasks(await self.engine.failed_tasks())
+            failed = await self.engine.failed_tasks()
+            attempts = {task.task_id: await self.engine.attempts(task.task_id) for task in failed}
+            self.review_window.show_tasks(failed, attempts, self.engine.routes())
+
+    async def _show_usage(self, window: SettingsWindow) -> None:
+        standing = await self.engine.standing()
+        day, limits = standing.day, standing.limits
+        sentence = usage_line(
+            Use(day.calls, day.tokens, day.money, day.unpriced, day.free_calls, day.free_tokens),
+            limits.tokens_per_day,
+            limits.money_per_day,
+            standing.currency,
+        )
+        faults = {str(one.route): (one.reason, one.action) for one in self.engine.health() if one.reason}
+        window.models.show_usage(sentence, faults)
 
     def _settings_changed(self, keys: tuple[str, ...]) -> None:
         if "ui.language" in keys:
             self._change_language()
         elif self.settings_window is not None:
             self.settings_window.refresh()
+        self._lists_changed.set()
 
     def _speak(self) -> None:
         i18n.use(str(self.engine.settings.get("ui.language")))

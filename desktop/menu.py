@@ -6,16 +6,12 @@ from PySide6.QtCore import Signal, SignalInstance
 from PySide6.QtGui import QAction, QActionGroup
 from PySide6.QtWidgets import QMenu
 
-from desktop.i18n import tr
+from desktop.i18n import heard, tr
+from desktop.widgets.text import literal
 from desktop.words import ago, session_title, state_line, tomorrow
 from engine.views import SessionRow, ShelfRow, State, Status
 
 HOUR = 3600.0
-
-
-def _literal(text: str) -> str:
-    """Text of others as a menu label: its ampersands are no shortcuts."""
-    return text.replace("&", "&&")
 
 
 class CompanionMenu(QMenu):
@@ -81,7 +77,7 @@ class CompanionMenu(QMenu):
     def show_status(self, status: Status, now: float) -> None:
         """Bring the entries in line with a snapshot; `now` in epoch seconds."""
         paused = status.state is State.PAUSED
-        self.status_line.setText(_literal(state_line(status, now)))
+        self.status_line.setText(literal(state_line(status, now)))
         self.review.setText(tr("&Review… ({n})", n=status.failed) if status.failed else tr("&Review…"))
         self.pause_menu.menuAction().setVisible(status.answered and not paused)
         self.resume.setVisible(paused)
@@ -98,7 +94,7 @@ class CompanionMenu(QMenu):
         menu.clear()
         group = QActionGroup(menu)
         for row in self._shelves:
-            action = menu.addAction(_literal(row.name))
+            action = menu.addAction(literal(row.name))
             action.setCheckable(True)
             action.setChecked(row.active)
             action.setEnabled(row.connected)
@@ -119,8 +115,8 @@ class CompanionMenu(QMenu):
         menu.clear()
         for row in self._sessions:
             label = f"{session_title(row)} — {ago(row.last_time / 1000, time.time())}"
-            action = menu.addAction(_literal(label))
-            action.setToolTip(row.reason)
+            action = menu.addAction(literal(label))
+            action.setToolTip(heard(row.reason))
             action.triggered.connect(lambda _=False, id_=row.session_id: self.summarise_chosen.emit(id_))
         if not self._sessions:
             menu.addAction(tr("Conversations appear here once one is recorded")).setEnabled(False)

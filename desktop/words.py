@@ -1,11 +1,55 @@
 """Sentences made from the engine's plain values."""
 
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from desktop.i18n import number, tr, trn
+from desktop.i18n import heard, number, tr, trn
 from engine.views import FailedTask, Found, SessionRow, State, Status
 
 MINUTE, HOUR, DAY = 60, 3600, 86_400
+
+
+@dataclass(frozen=True, slots=True)
+class Use:
+    """What models used in a time; `calls`, `tokens` and `money` without the free ones, `unpriced` of unknown price."""
+
+    calls: int = 0
+    tokens: int = 0
+    money: float = 0.0
+    unpriced: int = 0
+    free_calls: int = 0
+    free_tokens: int = 0
+
+
+def money(amount: float, currency: str) -> str:
+    """Two significant digits, whole units from 10 on, and the currency."""
+    if not amount:
+        return f"0 {currency}"
+    digits = max(0, 1 - math.floor(math.log10(abs(amount))))
+    return f"{amount:,.{digits}f} {currency}".replace(",", "\u202f")
+
+
+def usage_line(day: Use, tokens_limit: int, money_limit: float, currency: str) -> str:
+    """What models used today, and the limits where there are some; 0 is no limit."""
+    parts = []
+    if day.calls or not day.free_calls:
+        cost = money(day.money, currency) if day.money or not day.unpriced else ""
+        unknown = trn("{n} call of unknown price", "{n} calls of unknown price", day.unpriced) if day.unpriced else ""
+        used = (trn("{n} call", "{n} calls", day.calls), trn("{n} token", "{n} tokens", day.tokens), cost, unknown)
+        parts.append(tr("Used today: {what}", what=_listed(used)))
+    if day.free_calls:
+        free = (trn("{n} call", "{n} calls", day.free_calls), trn("{n} token", "{n} tokens", day.free_tokens))
+        parts.append(tr("Free of charge today: {what}", what=_listed(free)))
+    tokens = trn("{n} token", "{n} tokens", tokens_limit) if tokens_limit else ""
+    if limits := _listed((tokens, money(money_limit, currency) if money_limit else "")):
+        parts.append(tr("Limit for a day: {what}", what=limits))
+    return "\n".join(parts)
+
+
+def _listed(parts: Iterable[str]) -> str:
+    return tr(", ").join(part for part in parts if part)
 
 
 def size(count: int) -> str:
@@ -55,7 +99,7 @@ def state_line(status: Status, now: float) -> str:
         return trn("{n} failed task waits for you", "{n} failed tasks wait for you", status.failed)
     if status.state in (State.ATTENTION, State.DEGRADED):
         if status.problems:
-            return tr("Needs attention: {what}", what=status.problems[0].title)
+            return tr("Needs attention: {what}", what=heard(status.problems[0].title))
         return tr("Needs attention")
     if status.state is State.WORKING:
         if status.pending:

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtGui import QPalette
+from PySide6.QtGui import QPalette, QWheelEvent
 from PySide6.QtWidgets import QCheckBox, QComboBox, QLabel, QLineEdit, QVBoxLayout, QWidget
 
 from desktop.i18n import chinese, tr
@@ -23,6 +23,13 @@ def error_label() -> QLabel:
     label.setPalette(palette)
     label.hide()
     return label
+
+
+class Choice(QComboBox):
+    """A list to choose from that a turn of the wheel over it leaves alone: a page is scrolled with the wheel."""
+
+    def wheelEvent(self, event: QWheelEvent) -> None:
+        event.ignore()
 
 
 def choice_label(choice: str) -> str:
@@ -56,7 +63,7 @@ class Field(QWidget):
                 self.editor = box = QCheckBox(self.label_text)
                 box.clicked.connect(self._offer)
             case "enum":
-                self.editor = combo = QComboBox()
+                self.editor = combo = Choice()
                 for choice in row.choices:
                     combo.addItem(choice_label(choice), choice)
                 combo.activated.connect(lambda _: self._offer())

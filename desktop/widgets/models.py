@@ -5,7 +5,6 @@ from typing import Any, Protocol
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import (
-    QComboBox,
     QFormLayout,
     QFrame,
     QHBoxLayout,
@@ -17,8 +16,8 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from desktop.i18n import tr
-from desktop.widgets.fields import error_label
+from desktop.i18n import heard, join, tr
+from desktop.widgets.fields import Choice, error_label
 from desktop.widgets.text import GRID, card, clear, heading, muted, spaced, strong
 from engine.settings import BY_KEY
 
@@ -46,7 +45,7 @@ class RouteRow(QFrame):
     def __init__(self, owner: "ModelList", index: int, route: RouteValue, last: bool) -> None:
         super().__init__()
         name = strong(f"{index + 1}. {owner.label(route['provider'])} · {route['model']}")
-        self.effort = QComboBox()
+        self.effort = Choice()
         self.effort.setAccessibleName(tr("Thinking effort"))
         self.effort.addItem(tr("default"), "")
         for effort in owner.efforts(route["provider"], route["model"]):
@@ -71,6 +70,7 @@ class RouteRow(QFrame):
         self.remove.clicked.connect(lambda: owner.drop(index))
         self.up.setEnabled(index > 0)
         self.down.setEnabled(not last)
+        self.fault = error_label()
         self.result = muted()
         self.result.hide()
         self._owner, self._index = owner, index
@@ -88,6 +88,7 @@ class RouteRow(QFrame):
         for button in (self.test, self.up, self.down, self.remove):
             line.addWidget(button)
         inside.addLayout(line)
+        inside.addWidget(self.fault)
         inside.addWidget(self.result)
         spaced(QVBoxLayout(self)).addWidget(frame)
 
@@ -98,10 +99,15 @@ class RouteRow(QFrame):
 
     def show_result(self, sentence: str, done: bool = False) -> None:
         """What the test found."""
-        self.result.setText(sentence)
+        self.result.setText(heard(sentence))
         self.result.show()
         if done:
             self.test.setEnabled(True)
+
+    def show_fault(self, reason: str, action: str) -> None:
+        """Why this model is not asked now or was not reached last time, or nothing."""
+        self.fault.setText(join(reason, action))
+        self.fault.setVisible(bool(reason))
 
 
 class ModelList(QWidget):
@@ -118,6 +124,9 @@ class ModelList(QWidget):
         self._routes: list[RouteValue] | None = None
         self._rows = spaced(QVBoxLayout())
         self.error = error_label()
+        self._faults: dict[str, tuple[str, str]] = {}
+        self.usage = muted()
+        self.usage.hide()
         self.empty = muted(
             tr("Built-in (no model): picks sentences out of the conversation. Nothing is sent, nothing is paid.")
         )
@@ -126,19 +135,21 @@ class ModelList(QWidget):
         page.addWidget(muted(help_text))
         page.addLayout(self._rows)
         page.addWidget(self.empty)
+        page.addWidget(self.usage)
         page.addWidget(self.error)
         page.addWidget(self._add_form())
         page.addWidget(self._key_form())
 
     def _add_form(self) -> QWidget:
-        self.new_provider, self.new_model, self.new_url = QComboBox(), QLineEdit(), QLineEdit()
+        self.new_provider, self.new_model, self.new_url = Choice(), QLineEdit(), QLineEdit()
         for one in self._providers:
             self.new_provider.addItem(one.label, one.id)
         self.new_model.setPlaceholderText(tr("Name as the provider spells it"))
         self.new_url.setPlaceholderText(tr("Empty: the provider's own"))
         self.add = QPushButton(tr("&Add model"))
         self.add.clicked.connect(self._add)
-        self.new_model.returnPressed.connect(self._add)
+        for line in (self.new_model, self.new_url):
+            line.returnPressed.connect(self._add)
         return self._form(
             tr("Another model"),
             (
@@ -150,7 +161,7 @@ class ModelList(QWidget):
         )
 
     def _key_form(self) -> QWidget:
-        self.key_provider, self.key_value, self.key_where = QComboBox(), QLineEdit(), QComboBox()
+        self.key_provider, self.key_value, self.key_where = Choice(), QLineEdit(), Choice()
         for one in self._providers:
             if one.needs_key:
                 self.key_provider.addItem(one.label, one.id)
@@ -163,6 +174,7 @@ class ModelList(QWidget):
             self.key_where.addItem(label, where)
         self.save_key = QPushButton(tr("Save &key"))
         self.save_key.clicked.connect(self._save_key)
+        self.key_value.returnPressed.connect(self._save_key)
         self.key_result = muted()
         self.key_result.hide()
         form = self._form(
@@ -204,11 +216,23 @@ class ModelList(QWidget):
         for index, route in enumerate(self._routes):
             self._rows.addWidget(RouteRow(self, index, route, last=index == len(self._routes) - 1))
         self.empty.setVisible(not self._routes)
+        self._show_faults()
 
     def rows(self) -> list[RouteRow]:
         """The rows shown now."""
         items = [self._rows.itemAt(index) for index in range(self._rows.count())]
         return [row for item in items if item is not None and isinstance(row := item.widget(), RouteRow)]
+
+    def show_usage(self, sentence: str, faults: dict[str, tuple[str, str]]) -> None:
+        """What was used today, and of each model that failed (`provider/model`) the reason and what to do."""
+        self.usage.setText(sentence)
+        self.usage.setVisible(bool(sentence))
+        self._faults = faults
+        self._show_faults()
+
+    def _show_faults(self) -> None:
+        for row, route in zip(self.rows(), self._routes or [], strict=True):
+            row.show_fault(*self._faults.get(f"{route['provider']}/{route['model']}", ("", "")))
 
     def show_test(self, index: int, sentence: str) -> None:
         """What the test of one model found."""
@@ -255,7 +279,7 @@ class ModelList(QWidget):
         if not route["model"]:
             self.show_error(tr("Type the name of the model."))
         elif problem := BY_KEY["consolidation.models"].problem([route]):
-            self.show_error(tr("Not added: {why}.", why=problem.partition(": ")[2] or problem))
+            self.show_error(tr("Not added: {why}.", why=heard(problem.partition(": ")[2] or problem)))
         elif any(
             (known["provider"], known["model"]) == (route["provider"], route["model"]) for known in self._routes or []
         ):
@@ -264,6 +288,7 @@ class ModelList(QWidget):
             self.show_error("")
             self.new_model.clear()
             self.new_url.clear()
+            self.key_provider.setCurrentIndex(max(0, self.key_provider.findData(route["provider"])))
             self.edited.emit([*self._copy(), route])
 
     def _save_key(self) -> None:

@@ -62,6 +62,11 @@ def spaced[L: QBoxLayout](layout: L, margin: int = 0, gap: int = GRID) -> L:
     return layout
 
 
+def literal(text: str) -> str:
+    """Text of others as the label of a menu entry or a button: its ampersands are no shortcuts."""
+    return text.replace("&", "&&")
+
+
 def clear(layout: QLayout) -> None:
     """Remove everything from a layout."""
     while (item := layout.takeAt(0)) is not None:

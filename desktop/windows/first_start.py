@@ -1,6 +1,7 @@
 """The one question of the first start: which conversations may be recorded, and where."""
 
-from PySide6.QtCore import Signal
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import (
     QButtonGroup,
     QComboBox,
@@ -126,6 +127,13 @@ class FirstStart(QWidget):
         """Why the answer could not be taken, or nothing."""
         self.error.setText(sentence)
         self.error.setVisible(bool(sentence))
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Enter answers, wherever the focus is; a window that is no dialog does not do that by itself."""
+        if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
+            (self.later if self.window().focusWidget() is self.later else self.start).click()
+        else:
+            super().keyPressEvent(event)
 
     def choice(self) -> str:
         """`now`, `all` or `<N>d`."""

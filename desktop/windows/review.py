@@ -1,25 +1,40 @@
 """Review: what failed and waits for a person, one card each."""
 
 import time
+from collections.abc import Mapping, Sequence
+from functools import partial
+from itertools import groupby
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QKeySequence
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QMessageBox, QPushButton, QScrollArea, QVBoxLayout, QWidget
+from PySide6.QtWidgets import (
+    QFrame,
+    QHBoxLayout,
+    QLabel,
+    QMenu,
+    QMessageBox,
+    QPushButton,
+    QScrollArea,
+    QVBoxLayout,
+    QWidget,
+)
 
-from desktop.i18n import tr, trn
+from desktop.i18n import join, tr, trn
 from desktop.icons import app_icon
-from desktop.widgets.text import GRID, card, clear, heading, muted, paragraph, shortcut, spaced, strong
+from desktop.widgets.text import GRID, card, clear, heading, literal, muted, paragraph, shortcut, spaced, strong
 from desktop.words import ago, moment, task_title
-from engine.views import FailedTask
+from engine.views import Attempt, FailedTask
+
+ASKS_A_MODEL = ("consolidate", "cascade")
 
 
 class TaskCard(QFrame):
-    """What was to be made, with which model, why it failed, what to do."""
+    """What was to be made, with which models, why it failed, what to do."""
 
-    retry_pressed = Signal(str)
+    retry_pressed = Signal(str, object)
     discard_pressed = Signal(object)
 
-    def __init__(self, task: FailedTask) -> None:
+    def __init__(self, task: FailedTask, attempts: Sequence[Attempt], routes: Sequence[str]) -> None:
         super().__init__()
         self.task = task
         now = time.time()
@@ -32,40 +47,66 @@ class TaskCard(QFrame):
         ]
         line = muted(" · ".join(fact for fact in facts if fact))
         line.setToolTip(moment(failed_at))
-        self.retry = QPushButton(tr("Retry"))
+        self.history = [muted(text) for text in attempt_lines(attempts, now)]
         self.discard = QPushButton(tr("Discard…"))
-        self.retry.clicked.connect(self._retry)
+        self.retry = QPushButton(tr("Retry"))
+        self.others = self._other_models(routes if task.kind in ASKS_A_MODEL else ())
+        self.retry.clicked.connect(lambda: self._retry(None))
         self.discard.clicked.connect(lambda: self.discard_pressed.emit(task))
         buttons = spaced(QHBoxLayout())
         buttons.addStretch()
-        buttons.addWidget(self.discard)
-        buttons.addWidget(self.retry)
+        for button in (self.discard, self.others, self.retry):
+            if button is not None:
+                buttons.addWidget(button)
         frame = card()
         inside = spaced(QVBoxLayout(frame), GRID + GRID // 2)
         inside.addWidget(strong(task_title(task)))
         inside.addWidget(line)
-        inside.addWidget(paragraph(task.error))
+        inside.addWidget(paragraph(join(task.error)))
         if task.action:
-            inside.addWidget(paragraph(tr("What to do: {action}", action=task.action)))
+            inside.addWidget(paragraph(tr("What to do: {action}", action=join(task.action))))
+        if len(self.history) > 1:
+            past = spaced(QVBoxLayout(), gap=GRID // 2)
+            past.addWidget(QLabel(tr("Attempts so far")))
+            for entry in self.history:
+                past.addWidget(entry)
+            inside.addLayout(past)
         inside.addLayout(buttons)
         spaced(QVBoxLayout(self)).addWidget(frame)
 
-    def _retry(self) -> None:
+    def _other_models(self, routes: Sequence[str]) -> QPushButton | None:
+        """Retry begins with the first model; this begins with another one. None where there is no other."""
+        if len(routes) < 2:
+            return None
+        if len(routes) == 2:
+            button = QPushButton(literal(tr("Retry with {route}", route=routes[1])))
+            button.clicked.connect(lambda: self._retry(1))
+            return button
+        button, menu = QPushButton(tr("Retry with")), QMenu(self)
+        for place, route in enumerate(routes[1:], 1):
+            menu.addAction(literal(route)).triggered.connect(partial(self._chosen, place))
+        button.setMenu(menu)
+        return button
+
+    def _chosen(self, place: int, _checked: bool = False) -> None:
+        self._retry(place)
+
+    def _retry(self, place: int | None) -> None:
         self.setEnabled(False)
-        self.retry_pressed.emit(self.task.task_id)
+        self.retry_pressed.emit(self.task.task_id, place)
 
 
 class ReviewWindow(QWidget):
-    """Plain values in; `retry` and `discard` (after a question) out."""
+    """Plain values in; `retry` (with the place of a model, or None) and `discard` (after a question) out."""
 
-    retry = Signal(str)
+    retry = Signal(str, object)
     discard = Signal(str)
 
     def __init__(self) -> None:
         super().__init__()
         self.setWindowTitle(tr("Review"))
         self.setWindowIcon(app_icon())
-        self._tasks: list[FailedTask] | None = None
+        self._shown: object = None
         self.question: QMessageBox | None = None
         self._title = heading()
         self.empty = QLabel(
@@ -89,14 +130,20 @@ class ReviewWindow(QWidget):
         self.resize(640, 480)
         self.show_tasks([])
 
-    def show_tasks(self, tasks: list[FailedTask]) -> None:
-        """The failed tasks, newest first; cards of unchanged tasks stay as they are."""
-        if tasks == self._tasks:
+    def show_tasks(
+        self,
+        tasks: list[FailedTask],
+        attempts: Mapping[str, Sequence[Attempt]] | None = None,
+        routes: Sequence[str] = (),
+    ) -> None:
+        """Failed tasks, their earlier runs by task, and the models in order; cards stay while nothing changed."""
+        attempts = attempts or {}
+        if (shown := (tasks, dict(attempts), tuple(routes))) == self._shown:
             return
-        self._tasks = tasks
+        self._shown = shown
         clear(self._list)
         for task in tasks:
-            item = TaskCard(task)
+            item = TaskCard(task, attempts.get(task.task_id, ()), routes)
             item.retry_pressed.connect(self.retry)
             item.discard_pressed.connect(self._question)
             self._list.addWidget(item)
@@ -114,6 +161,7 @@ class ReviewWindow(QWidget):
         box.setIcon(QMessageBox.Icon.Question)
         box.setWindowTitle(tr("Discard this task?"))
         box.setText(tr("Discard “{what}”?", what=task_title(task)))
+        box.setTextFormat(Qt.TextFormat.PlainText)
         box.setInformativeText(tr("The conversation itself is kept. You can make it again later with Summarise now."))
         discard = box.addButton(tr("Discard"), QMessageBox.ButtonRole.DestructiveRole)
         box.setDefaultButton(box.addButton(tr("Keep"), QMessageBox.ButtonRole.RejectRole))
@@ -121,3 +169,15 @@ class ReviewWindow(QWidget):
         discard.clicked.connect(lambda: self.discard.emit(task.task_id))
         self.question = box
         box.open()
+
+
+def attempt_lines(attempts: Sequence[Attempt], now: float) -> list[str]:
+    """One line for each run, for several in a row that failed alike one; `now` in epoch seconds."""
+    lines = []
+    for (route, error), group in groupby(attempts, key=lambda one: (one.route, one.error)):
+        runs = list(group)
+        parts = [ago(runs[-1].at / 1000, now), route, trn("{n} time", "{n} times", len(runs)) if len(runs) > 1 else ""]
+        if tokens := sum(one.input_tokens + one.output_tokens for one in runs):
+            parts.append(trn("{n} token", "{n} tokens", tokens))
+        lines.append(" · ".join(part for part in parts if part) + f"\n{join(error)}")
+    return lines

@@ -18,7 +18,7 @@ from PySide6.QtWidgets import (
 )
 
 from desktop.autostart import LoginFile, LoginRegistry
-from desktop.i18n import chinese, tr
+from desktop.i18n import chinese, join, tr
 from desktop.icons import app_icon
 from desktop.widgets.fields import Field, Toggle
 from desktop.widgets.models import Efforts, ModelList, Provider
@@ -124,11 +124,11 @@ class SettingsWindow(QWidget):
         for problem in self._settings.problems:
             key = problem.message.split(" ", 1)[0]
             if key in self.fields:
-                self.fields[key].show_error(f"{problem.message} {problem.action}")
+                self.fields[key].show_error(join(problem.message, problem.action))
             elif key == MODELS:
-                self.models.show_error(f"{problem.message} {problem.action}")
+                self.models.show_error(join(problem.message, problem.action))
             else:
-                rest.append(f"{problem.message} {problem.action}")
+                rest.append(join(problem.message, problem.action))
         self.tell("\n".join(rest))
 
     def tell(self, sentence: str) -> None:
@@ -142,7 +142,7 @@ class SettingsWindow(QWidget):
                 self._settings.set(key, value)
         except CompanionError as error:
             where = self.models if key == MODELS else self.fields[key]
-            where.show_error(f"{error.title}: {error.message} {error.action}".strip())
+            where.show_error(join(error.title, error.message, error.action))
             return
         if key == MODELS:
             self.models.show_value(self._settings.get(key))

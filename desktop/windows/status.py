@@ -13,7 +13,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from desktop.i18n import number, tr
+from desktop.i18n import heard, join, number, tr
 from desktop.icons import app_icon, state_icon
 from desktop.menu import CompanionMenu
 from desktop.widgets.text import GRID, card, clear, heading, muted, paragraph, shortcut, spaced, strong
@@ -137,10 +137,10 @@ class StatusWindow(QWidget):
         for problem in self._problems:
             frame = card()
             inside = spaced(QVBoxLayout(frame), GRID + GRID // 2, GRID // 2)
-            inside.addWidget(strong(problem.title))
-            inside.addWidget(paragraph(problem.message))
+            inside.addWidget(strong(heard(problem.title)))
+            inside.addWidget(paragraph(join(problem.message)))
             if problem.action:
-                inside.addWidget(muted(problem.action))
+                inside.addWidget(muted(join(problem.action)))
             self._problem_list.addWidget(frame)
 
     def tell(self, sentence: str) -> None:

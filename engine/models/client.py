@@ -287,7 +287,9 @@ class ChatClient:
     def _checked(self, route: Route, key: str) -> str:
         """The key, if it can be sent."""
         row = providers.provider(route.provider)
-        action = f"Enter a key for {row.label} in Settings" + (f", or set {row.key_env[0]}." if row.key_env else ".")
+        action = f"Enter a key for {row.label} in Settings."
+        if row.key_env:
+            action = f"Enter a key for {row.label} in Settings, or set {row.key_env[0]}."
         if not key and row.needs_key and not route.base_url:
             sentence = f"There is no key for {row.label}."
         elif key and not (key.isascii() and key.isprintable() and " " not in key):

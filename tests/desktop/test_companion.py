@@ -10,6 +10,7 @@ from desktop import i18n
 from engine.events import MessagesLogged, ShelfSwitched
 from engine.views import State
 from tests.desktop.living import Living, living, talk
+from tests.pipeline.talk import answer
 from tests.tools.model_server import ModelServer, ok, status
 
 MODELS = "consolidation.models"
@@ -168,6 +169,28 @@ async def test_a_failed_task_waits_in_review_and_retry_settles_it(tmp_path, unti
             qtbot.mouseClick(card.retry, Qt.MouseButton.LeftButton)
             await until(lambda: one.engine.status().failed == 0)
             await until(lambda: review.empty.isVisible())
+
+
+async def test_a_failed_task_is_made_with_another_model(tmp_path, until) -> None:
+    talk(tmp_path, turns=3)
+    with ModelServer([status(401)]) as refusing, ModelServer([ok(answer())]) as working:
+        async with living(tmp_path) as one:
+            one.engine.settings.set(MODELS, [route(refusing), route(working, "other-model")])
+            await one.engine.answer("all", "")
+            await until(lambda: one.engine.status().failed == 1)
+            one.companion.open_settings("Models")
+            one.companion.open_review()
+            review, settings = one.companion.review_window, one.companion.settings_window
+            assert review is not None and settings is not None
+            await until(lambda: len(review.cards()) == 1)
+            assert len(refusing.requests) == 1 and not working.requests
+            await until(lambda: "refused the key (401)" in settings.models.rows()[0].fault.text())
+            assert settings.models.usage.text().startswith("Free of charge today: 1 call")
+            other = review.cards()[0].others
+            assert other is not None and other.text() == "Retry with local/other-model"
+            click(other)
+            await until(lambda: one.engine.status().failed == 0)
+            assert len(refusing.requests) == 1 and working.requests
 
 
 async def test_discard_asks_first_and_then_forgets_the_task(tmp_path, until) -> None:

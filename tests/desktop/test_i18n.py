@@ -2,17 +2,20 @@
 
 import ast
 import json
+import re
 import string
 from pathlib import Path
 
 import pytest
 
 import desktop
+import engine
 from desktop import i18n
 from desktop.resources import resource
 
 ROOT = Path(desktop.__file__).parent
 CHINESE: dict[str, str] = json.loads(resource("translations", "zh_CN.json").read_text("utf-8"))
+ENGINE: dict[str, str] = json.loads(resource("translations", "engine.zh_CN.json").read_text("utf-8"))
 
 
 def spoken_texts() -> set[str]:
@@ -52,6 +55,27 @@ def test_words_of_the_inside_are_never_shown() -> None:
         assert "!" not in text
 
 
+def engine_texts() -> str:
+    """Every text in the source of the engine, with `{}` where values go."""
+    texts: list[str] = []
+    for path in Path(engine.__file__).parent.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            if isinstance(node, ast.JoinedStr):
+                parts = [str(part.value) if isinstance(part, ast.Constant) else "{}" for part in node.values]
+                texts.append("".join(parts))
+            elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+                texts.append(node.value)
+    return "\n".join(texts)
+
+
+def test_every_sentence_known_of_the_engine_is_one_it_says() -> None:
+    said = engine_texts()
+    for text, translated in ENGINE.items():
+        assert fields(text) == fields(translated), text
+        for piece in re.split(r"\{\w+\}", text):
+            assert piece.strip(" .") in said, text
+
+
 @pytest.fixture
 def english():
     yield
@@ -67,3 +91,34 @@ def test_the_language_follows_the_setting(english) -> None:
     assert not i18n.chinese()
     assert i18n.tr("Settings") == "Settings"
     assert i18n.trn("{n} failed task", "{n} failed tasks", 1) == "1 failed task"
+
+
+@pytest.mark.parametrize(
+    ("said", "shown"),
+    [
+        ("The disk is full", "磁盘已满"),
+        ("Ollama does not answer at 127.0.0.1:9.", "Ollama 在 127.0.0.1:9 没有响应。"),
+        ("DeepSeek refused the key (401): Key no. 5 is bad.", "DeepSeek 拒绝了密钥（401）：Key no. 5 is bad."),
+        (
+            "There is no key for OpenAI. Enter a key for OpenAI in Settings, or set OPENAI_API_KEY.",
+            "没有 OpenAI 的密钥。请在设置中填写 OpenAI 的密钥，或设置环境变量 OPENAI_API_KEY。",
+        ),
+        (
+            "queue.maxAttempts must be a whole number from 1 to 10, not 99.",
+            "queue.maxAttempts 必须是 1 到 10 的整数，而不是 99。",
+        ),
+        ("the answer broke off: no answer within 5 s", "回答中断：5 秒内没有回答"),
+        ("Something nobody foresaw. The disk is full", "Something nobody foresaw. The disk is full"),
+    ],
+)
+def test_what_the_engine_says_is_shown_in_the_language_of_the_windows(english, said: str, shown: str) -> None:
+    i18n.use("zh_CN")
+    assert i18n.heard(said) == shown
+    i18n.use("en")
+    assert i18n.heard(said) == said
+
+
+def test_sentences_are_ended_and_joined(english) -> None:
+    assert i18n.join("The disk is full", "", "Free some space.") == "The disk is full. Free some space."
+    i18n.use("zh_CN")
+    assert i18n.join("The disk is full", "No network") == "磁盘已满。没有网络。"

@@ -4,9 +4,9 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from PySide6.QtCore import Qt
-from PySide6.QtGui import QAction
-from PySide6.QtWidgets import QCheckBox, QLineEdit, QMenu, QPushButton, QSystemTrayIcon
+from PySide6.QtCore import QPoint, QPointF, Qt
+from PySide6.QtGui import QAction, QWheelEvent
+from PySide6.QtWidgets import QApplication, QCheckBox, QComboBox, QLineEdit, QMenu, QPushButton, QSystemTrayIcon
 
 from desktop.autostart import LoginFile
 from desktop.icons import state_icon
@@ -16,7 +16,7 @@ from desktop.windows.review import ReviewWindow
 from desktop.windows.settings import SettingsWindow
 from desktop.windows.status import StatusWindow
 from engine.settings import BY_KEY, GROUPS, SETTINGS, Settings
-from engine.views import State
+from engine.views import Attempt, State
 from tests.desktop.samples import (
     BY_STATE,
     DEGRADED,
@@ -33,6 +33,8 @@ from tests.desktop.samples import (
     efforts,
 )
 
+NO_KEYS = (Qt.MouseButton.NoButton, Qt.KeyboardModifier.NoModifier)
+QUIET = Qt.ScrollPhase.NoScrollPhase
 pytestmark = pytest.mark.qt_log_ignore("does not support", extend=True)
 
 
@@ -203,6 +205,25 @@ def test_the_question_shows_what_was_found_and_tells_the_answer(qtbot, menu: Com
     assert not question.start.isEnabled()
 
 
+def test_enter_answers_the_question_wherever_the_focus_is(qtbot, menu: CompanionMenu) -> None:
+    one = StatusWindow(menu)
+    qtbot.addWidget(one)
+    one.show_status(UNANSWERED, NOW)
+    one.show()
+    question, told = one.question, []
+    question.answered.connect(lambda start, shelf: told.append(start))
+    question.postponed.connect(lambda: told.append("later"))
+    qtbot.keyClick(question.now, Qt.Key.Key_Return)
+    assert told == []  # nothing to choose from yet
+    question.show_found(FOUND, SHELVES)
+    question.later.setFocus()
+    qtbot.keyClick(question.later, Qt.Key.Key_Return)
+    question.all.setFocus()
+    question.all.setChecked(True)
+    qtbot.keyClick(question.all, Qt.Key.Key_Return)
+    assert told == ["later", "all"]
+
+
 def test_review_says_what_which_model_why_and_what_to_do(qtbot) -> None:
     one = ReviewWindow()
     qtbot.addWidget(one)
@@ -223,16 +244,49 @@ def test_review_says_what_which_model_why_and_what_to_do(qtbot) -> None:
         "Archive of “部署脚本改成蓝绿发布”",
     ):
         assert part in texts
-    retried: list[str] = []
-    one.retry.connect(retried.append)
+    retried: list[tuple[str, int | None]] = []
+    one.retry.connect(lambda id_, place: retried.append((id_, place)))
     card = one.cards()[1]
     card.retry.setFocus()
     qtbot.keyClick(card.retry, Qt.Key.Key_Space)
-    assert retried == ["cascade:2b77-b:0"]
+    assert retried == [("cascade:2b77-b:0", None)]
     assert not card.isEnabled()
     before = one.cards()
     one.show_tasks(list(FAILED))
     assert one.cards() == before
+
+
+def test_review_shows_the_attempts_and_offers_the_other_models(qtbot) -> None:
+    one = ReviewWindow()
+    qtbot.addWidget(one)
+    at = FAILED[0].failed_at
+    attempts = [
+        Attempt(at - 9000, "deepseek/chat", "DeepSeek refused the key (401).", 0, 0),
+        Attempt(at - 5000, "ollama/qwen", "the answer broke off", 1200, 34),
+        Attempt(at, "ollama/qwen", "the answer broke off", 1200, 0),
+    ]
+    retried: list[tuple[str, int | None]] = []
+    one.retry.connect(lambda id_, place: retried.append((id_, place)))
+    one.show_tasks(FAILED, {FAILED[0].task_id: attempts}, ["deepseek/chat", "ollama/qwen"])
+    card, without = one.cards()
+    told = [label.text().partition(" · ")[2] for label in card.history]
+    assert told == [
+        "deepseek/chat\nDeepSeek refused the key (401).",
+        "ollama/qwen · 2 times · 2\u202f434 tokens\nthe answer broke off.",
+    ]
+    assert without.history == []
+    assert card.others is not None and card.others.text() == "Retry with ollama/qwen"
+    card.others.click()
+    assert retried == [(FAILED[0].task_id, 1)] and not card.isEnabled()
+    one.show_tasks(FAILED, {}, ["deepseek/chat", "ollama/qwen", "R&D/model"])
+    others = one.cards()[1].others
+    assert others is not None
+    entries = others.menu().actions()
+    assert [entry.text() for entry in entries] == ["ollama/qwen", "R&&D/model"]
+    entries[1].trigger()
+    assert retried[1:] == [(FAILED[1].task_id, 2)]
+    one.show_tasks([replace(FAILED[0], kind="log-message")], {}, ["deepseek/chat", "ollama/qwen"])
+    assert one.cards()[0].others is None
 
 
 def test_settings_have_a_page_per_group_and_a_field_per_row(window: SettingsWindow) -> None:
@@ -349,6 +403,37 @@ def test_a_model_that_cannot_be_added_is_explained(
     models.add.click()
     assert models.error.text().startswith(sentence)
     assert settings.get("consolidation.models") == ROUTES
+
+
+def test_the_models_page_says_what_was_used_and_which_model_fails(window: SettingsWindow, settings: Settings) -> None:
+    models = window.models
+    settings.set("consolidation.models", ROUTES)
+    window.refresh()
+    models.show_usage("Used today: 3 calls", {"ollama/qwen3:8b": ("Ollama does not answer.", "Start Ollama.")})
+    assert models.usage.text() == "Used today: 3 calls"
+    first, second = models.rows()
+    assert first.fault.isHidden() and second.fault.text() == "Ollama does not answer. Start Ollama."
+    second.up.click()
+    assert [row.fault.isHidden() for row in models.rows()] == [False, True]
+    models.show_usage("", {})
+    assert models.usage.isHidden() and all(row.fault.isHidden() for row in models.rows())
+
+
+def test_the_wheel_over_a_choice_scrolls_and_changes_nothing(window: SettingsWindow) -> None:
+    for combo in window.findChildren(QComboBox):
+        before = combo.currentIndex()
+        wheel = QWheelEvent(QPointF(5, 5), QPointF(5, 5), QPoint(), QPoint(0, -120), *NO_KEYS, QUIET, False)
+        QApplication.sendEvent(combo, wheel)
+        assert not wheel.isAccepted() and combo.currentIndex() == before
+
+
+def test_enter_adds_a_model_and_its_key_comes_next(window: SettingsWindow, settings: Settings, qtbot) -> None:
+    models = window.models
+    models.new_provider.setCurrentIndex(models.new_provider.findData("openai"))
+    models.new_model.setText("some-model")
+    qtbot.keyClick(models.new_url, Qt.Key.Key_Return)
+    assert settings.get("consolidation.models") == [{"provider": "openai", "model": "some-model"}]
+    assert models.key_provider.currentData() == "openai"
 
 
 def test_only_providers_that_need_a_key_ask_for_one(window: SettingsWindow) -> None:

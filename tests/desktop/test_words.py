@@ -121,3 +121,34 @@ def test_no_word_of_the_inside_in_any_state() -> None:
     for status in (UNANSWERED, RESTING, WORKING, ATTENTION, DEGRADED, PAUSED, problem):
         text = words.tooltip(status, NOW).lower()
         assert not [bad for bad in ("span", "watermark", "cascade", "ledger", "capability") if bad in text]
+
+
+@pytest.mark.parametrize(
+    ("amount", "text"),
+    [
+        (0, "0 USD"),
+        (0.0123, "0.012 USD"),
+        (0.5, "0.50 USD"),
+        (7.25, "7.2 USD"),
+        (23.4, "23 USD"),
+        (1234, "1\u202f234 USD"),
+    ],
+)
+def test_money_has_two_digits_and_its_currency(amount: float, text: str) -> None:
+    assert words.money(amount, "USD") == text
+
+
+def test_what_models_used_today_is_said_with_the_limits() -> None:
+    assert words.usage_line(words.Use(), 0, 0, "USD") == "Used today: 0 calls, 0 tokens, 0 USD"
+    used = words.Use(calls=2, tokens=12_345, money=0.034, unpriced=1, free_calls=1, free_tokens=50)
+    assert words.usage_line(used, 1_000_000, 2, "USD").splitlines() == [
+        "Used today: 2 calls, 12\u202f345 tokens, 0.034 USD, 1 call of unknown price",
+        "Free of charge today: 1 call, 50 tokens",
+        "Limit for a day: 1\u202f000\u202f000 tokens, 2.0 USD",
+    ]
+    assert words.usage_line(words.Use(calls=1, tokens=5, unpriced=1), 0, 0, "CNY") == (
+        "Used today: 1 call, 5 tokens, 1 call of unknown price"
+    )
+    assert words.usage_line(words.Use(free_calls=3, free_tokens=7), 0, 0, "CNY") == (
+        "Free of charge today: 3 calls, 7 tokens"
+    )
