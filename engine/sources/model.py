@@ -49,20 +49,9 @@ class Header:
     version: int
     created_at: int
     cwd: str | None
-    parent: str | None
     subagent: bool
     seed_length: int | None
     seeded: bool
-    agent_preset: str | None
-
-    def to_json(self) -> str:
-        """One line of JSON, for the ledger."""
-        return json.dumps(asdict(self), ensure_ascii=False)
-
-    @classmethod
-    def from_json(cls, text: str) -> "Header":
-        """The header that `to_json` wrote."""
-        return cls(**json.loads(text))
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,6 @@
 """First line of a log: who the conversation is (contracts/dsh.md B.3, contracts/dsh-formats.md 3)."""
 
 from collections.abc import Iterator
-from typing import Any
 
 from engine.sources.dsh.frames import CHUNK, Damaged, Window, decompressor, next_frame, stream
 from engine.sources.dsh.records import clean, cut_lines, parse
@@ -59,20 +58,14 @@ def read_header(line: str) -> Header:
     version, created, session_id = row.get("version"), row.get("createdAt"), row.get("id")
     if row.get("type") != "session" or not isinstance(session_id, str) or not is_count(version):
         raise Damaged("it does not begin with a header line")
-    length = row.get("seedLength")
+    cwd, length = row.get("cwd"), row.get("seedLength")
     seed_length = length if version < 2 and is_count(length) else None
     return Header(
         session_id=session_id,
         version=version,
         created_at=created if is_count(created) else 0,
-        cwd=_text(row.get("cwd")),
-        parent=_text(row.get("parentSession")),
+        cwd=cwd if isinstance(cwd, str) else None,
         subagent=row.get("origin") == "subagent",
         seed_length=seed_length,
         seeded=bool(seed_length) if version < 2 else row.get("isSeeded") is True,
-        agent_preset=_text(row.get("agentPreset")),
     )
-
-
-def _text(value: Any) -> str | None:
-    return value if isinstance(value, str) else None
