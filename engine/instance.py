@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from engine.errors import Environment
-from engine.jsonrpc import LINE_LIMIT, Client, ConnectionLost, RpcError, serve_connection
+from engine.jsonrpc import INVALID_REQUEST, LINE_LIMIT, Client, ConnectionLost, RpcError, serve_connection
 from engine.paths import Home, write_private
 from engine.supervisor import Supervisor
 
@@ -56,7 +56,7 @@ class Instance:
                     allowed = secrets.compare_digest(str(params.get("token", "")), self._token)
                     return {"pid": os.getpid(), "allowed": allowed}
                 if not allowed:
-                    raise RpcError(-32600, "not allowed")
+                    raise RpcError(INVALID_REQUEST, "not allowed")
                 return await handler(method, params)
 
             self._guests.add(writer)

@@ -82,21 +82,24 @@ def classify(line: bytes) -> Request | dict[str, Any] | None:
         return failure(None, INVALID_REQUEST, "batched requests are not supported")
     if not isinstance(message, dict):
         return failure(None, INVALID_REQUEST, "a message must be a JSON object")
-    method = message.get("method")
-    has_id = "id" in message
-    id_ = message.get("id")
-    if not isinstance(method, str):
-        if not has_id or "result" in message or "error" in message:
-            return None
-        if isinstance(id_, bool) or not isinstance(id_, str | int):
-            return failure(None, INVALID_REQUEST, "a request id must be a string or an integer")
-        return failure(id_, INVALID_REQUEST, "missing method")
-    if not has_id:
+    method, id_ = message.get("method"), message.get("id")
+    is_answer = not isinstance(method, str) and ("result" in message or "error" in message)
+    if "id" not in message or is_answer:
         return None
     if isinstance(id_, bool) or not isinstance(id_, str | int):
         return failure(None, INVALID_REQUEST, "a request id must be a string or an integer")
+    if not isinstance(method, str):
+        return failure(id_, INVALID_REQUEST, "missing method")
     params = message.get("params")
     return Request(id_, method, params if isinstance(params, dict) else {})
+
+
+def _refusal(request: Request, error: Exception) -> dict[str, Any]:
+    """The error reply for what a handler raised; anything but RpcError is a mistake of ours and is reported."""
+    if isinstance(error, RpcError):
+        return failure(request.id, error.code, error.message)
+    log.error("handler failed on %s", request.method, exc_info=error)
+    return failure(request.id, INTERNAL_ERROR, f"internal error: {type(error).__name__}")
 
 
 def serve_stream(source: IO[bytes], sink: IO[bytes], handle: Callable[[str, dict[str, Any]], Any]) -> None:
@@ -108,11 +111,8 @@ def serve_stream(source: IO[bytes], sink: IO[bytes], handle: Callable[[str, dict
         if isinstance(message, Request):
             try:
                 reply = result(message.id, handle(message.method, message.params))
-            except RpcError as error:
-                reply = failure(message.id, error.code, error.message)
-            except Exception as error:
-                log.exception("handler failed on %s", message.method)
-                reply = failure(message.id, INTERNAL_ERROR, f"internal error: {type(error).__name__}")
+            except Exception as error:  # noqa: BLE001 - _refusal reports it
+                reply = _refusal(message, error)
         else:
             reply = message
         sink.write(encode(reply))
@@ -133,11 +133,8 @@ async def serve_connection(
             if isinstance(message, Request):
                 try:
                     reply = result(message.id, await handle(message.method, message.params))
-                except RpcError as error:
-                    reply = failure(message.id, error.code, error.message)
-                except Exception as error:
-                    log.exception("handler failed on %s", message.method)
-                    reply = failure(message.id, INTERNAL_ERROR, f"internal error: {type(error).__name__}")
+                except Exception as error:  # noqa: BLE001 - _refusal reports it
+                    reply = _refusal(message, error)
             else:
                 reply = message
             writer.write(encode(reply))
