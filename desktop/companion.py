@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QSize, Qt
 from PySide6.QtWidgets import QWidget
 
 from desktop import i18n
@@ -44,6 +44,7 @@ log = logging.getLogger(__name__)
 RECENT = 12  # conversations in the menu
 LISTS_PAUSE = 1.0  # seconds between two refreshes of the lists
 STOP_LIMIT = 1.0
+FRAME = QSize(16, 40)  # about what a window manager puts around a window
 FAILED_TASKS = "failed-tasks"  # the engine's notice about tasks that wait in Review
 
 type Tell = Callable[[str], None]
@@ -383,6 +384,9 @@ def summarise_sentence(result: SummariseResult) -> str:
 
 def _raise(window: QWidget) -> None:
     window.setWindowState(window.windowState() & ~Qt.WindowState.WindowMinimized)
+    if not window.isVisible():
+        room = window.screen().availableSize() - FRAME
+        window.resize(window.size().boundedTo(room))
     window.show()
     window.raise_()
     window.activateWindow()

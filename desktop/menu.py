@@ -36,6 +36,9 @@ class CompanionMenu(QMenu):
         self.addSeparator()
         self.shelf_menu, self.summarise_menu, self.pause_menu = QMenu(self), QMenu(self), QMenu(self)
         self.summarise_menu.setToolTipsVisible(True)
+        self._session_entries: list[QAction] = []
+        for menu in (self, self.summarise_menu):
+            menu.aboutToShow.connect(self._tell_ages)
         for menu in (self.shelf_menu, self.summarise_menu, self.pause_menu):
             self.addMenu(menu)
         self.resume = self._entry(self, self.resume_chosen)
@@ -113,10 +116,14 @@ class CompanionMenu(QMenu):
     def _fill_sessions(self) -> None:
         menu = self.summarise_menu
         menu.clear()
-        for row in self._sessions:
-            label = f"{session_title(row)} — {ago(row.last_time / 1000, time.time())}"
-            action = menu.addAction(literal(label))
+        self._session_entries = [menu.addAction("") for _ in self._sessions]
+        self._tell_ages()
+        for row, action in zip(self._sessions, self._session_entries, strict=True):
             action.setToolTip(heard(row.reason))
             action.triggered.connect(lambda _=False, id_=row.session_id: self.summarise_chosen.emit(id_))
         if not self._sessions:
             menu.addAction(tr("Conversations appear here once one is recorded")).setEnabled(False)
+
+    def _tell_ages(self) -> None:
+        for row, action in zip(self._sessions, self._session_entries, strict=True):
+            action.setText(literal(f"{session_title(row)} — {ago(row.last_time / 1000, time.time())}"))

@@ -43,7 +43,7 @@ class ShelfList(QWidget):
         self.use_button.clicked.connect(self._use)
         self.connect_button.clicked.connect(self.choose_folder)
         self.disconnect_button.clicked.connect(self._ask_disconnect)
-        self.line = muted(tr("Conversations are recorded on the shelf in use. Agents read from it too."))
+        self.line = muted(tr("Conversations are recorded on the shelf in use."))
         buttons = spaced(QHBoxLayout())
         for button in (self.use_button, self.connect_button, self.disconnect_button):
             buttons.addWidget(button)

@@ -5,8 +5,8 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from itertools import groupby
 
-from PySide6.QtCore import Qt, Signal
-from PySide6.QtGui import QKeySequence
+from PySide6.QtCore import Qt, QTimer, Signal
+from PySide6.QtGui import QHideEvent, QKeySequence, QShowEvent
 from PySide6.QtWidgets import (
     QFrame,
     QHBoxLayout,
@@ -37,17 +37,11 @@ class TaskCard(QFrame):
     def __init__(self, task: FailedTask, attempts: Sequence[Attempt], routes: Sequence[str]) -> None:
         super().__init__()
         self.task = task
-        now = time.time()
-        failed_at = task.failed_at / 1000
-        facts = [
-            tr("Model: {route}", route=task.route) if task.route else "",
-            trn("failed {n} time", "failed {n} times", task.attempts),
-            ago(failed_at, now),
-            tr("project {name}", name=task.project) if task.project else "",
-        ]
-        line = muted(" · ".join(fact for fact in facts if fact))
-        line.setToolTip(moment(failed_at))
-        self.history = [muted(text) for text in attempt_lines(attempts, now)]
+        self._attempts = attempts
+        self._facts = muted()
+        self._facts.setToolTip(moment(task.failed_at / 1000))
+        self.history = [muted() for _ in attempt_lines(attempts, 0)]
+        self.tell_ages(time.time())
         self.discard = QPushButton(tr("Discard…"))
         self.retry = QPushButton(tr("Retry"))
         self.others = self._other_models(routes if task.kind in ASKS_A_MODEL else ())
@@ -61,7 +55,7 @@ class TaskCard(QFrame):
         frame = card()
         inside = spaced(QVBoxLayout(frame), GRID + GRID // 2)
         inside.addWidget(strong(task_title(task)))
-        inside.addWidget(line)
+        inside.addWidget(self._facts)
         inside.addWidget(paragraph(join(task.error)))
         if task.action:
             inside.addWidget(paragraph(tr("What to do: {action}", action=join(task.action))))
@@ -73,6 +67,19 @@ class TaskCard(QFrame):
             inside.addLayout(past)
         inside.addLayout(buttons)
         spaced(QVBoxLayout(self)).addWidget(frame)
+
+    def tell_ages(self, now: float) -> None:
+        """Say how long ago everything was; `now` in epoch seconds."""
+        task = self.task
+        facts = [
+            tr("Model: {route}", route=task.route) if task.route else "",
+            trn("failed {n} time", "failed {n} times", task.attempts),
+            ago(task.failed_at / 1000, now),
+            tr("project {name}", name=task.project) if task.project else "",
+        ]
+        self._facts.setText(" · ".join(fact for fact in facts if fact))
+        for label, text in zip(self.history, attempt_lines(self._attempts, now), strict=True):
+            label.setText(text)
 
     def _other_models(self, routes: Sequence[str]) -> QPushButton | None:
         """Retry begins with the first model; this begins with another one. None where there is no other."""
@@ -127,6 +134,8 @@ class ReviewWindow(QWidget):
         scroll.setWidget(inner)
         spaced(QVBoxLayout(self)).addWidget(scroll)
         shortcut(self, QKeySequence.StandardKey.Close, self.close)
+        self._minute = QTimer(self, interval=60_000)
+        self._minute.timeout.connect(self._tell_ages)
         self.resize(640, 480)
         self.show_tasks([])
 
@@ -150,6 +159,22 @@ class ReviewWindow(QWidget):
         self._title.setText(trn("{n} failed task", "{n} failed tasks", len(tasks)))
         self._title.setVisible(bool(tasks))
         self.empty.setVisible(not tasks)
+
+    def showEvent(self, event: QShowEvent) -> None:
+        """Times are told anew every minute, while somebody can see them."""
+        super().showEvent(event)
+        self._tell_ages()
+        self._minute.start()
+
+    def hideEvent(self, event: QHideEvent) -> None:
+        """Nothing runs while the window is hidden."""
+        super().hideEvent(event)
+        self._minute.stop()
+
+    def _tell_ages(self) -> None:
+        now = time.time()
+        for one in self.cards():
+            one.tell_ages(now)
 
     def cards(self) -> list[TaskCard]:
         """The cards shown now."""

@@ -75,7 +75,7 @@ class StatusWindow(QWidget):
         table = QGridLayout()
         table.setHorizontalSpacing(2 * GRID)
         for row, (label, value) in enumerate(self._numbers):
-            value.setAlignment(Qt.AlignmentFlag.AlignRight)
+            value.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
             table.addWidget(label, row, 0)
             table.addWidget(value, row, 1)
         table.setColumnStretch(2, 1)
@@ -117,7 +117,7 @@ class StatusWindow(QWidget):
         self._pages.setCurrentIndex(int(status.answered))
         self._picture.setPixmap(state_icon(status.state).pixmap(48, 48))
         self._state.setText(state_line(status, now))
-        self._place.setText(tr("Shelf: {name}", name=status.shelf) + f" ({server_name(status.server)})")
+        self._place.setText(tr("Shelf: {name} ({server})", name=status.shelf, server=server_name(status.server)))
         values = (status.logged_today, status.tokens_today, status.sessions, status.pending, status.deferred)
         for (label, shown), value in zip(self._numbers, values, strict=True):
             shown.setText(number(value))

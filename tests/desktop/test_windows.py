@@ -1,5 +1,6 @@
 """Menu and windows as views: plain values in, signals out, everything by keyboard."""
 
+import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -287,6 +288,26 @@ def test_review_shows_the_attempts_and_offers_the_other_models(qtbot) -> None:
     assert retried[1:] == [(FAILED[1].task_id, 2)]
     one.show_tasks([replace(FAILED[0], kind="log-message")], {}, ["deepseek/chat", "ollama/qwen"])
     assert one.cards()[0].others is None
+
+
+def test_times_are_told_anew_whenever_they_are_looked_at(qtbot, menu: CompanionMenu) -> None:
+    now = time.time()
+    menu.show_sessions([replace(SESSIONS[0], last_time=int((now - 7 * 60) * 1000))])
+    [entry] = menu.summarise_menu.actions()
+    entry.setText("an hour has passed")
+    menu.aboutToShow.emit()
+    assert entry.text().endswith("7 min ago")
+    one = ReviewWindow()
+    qtbot.addWidget(one)
+    one.show_tasks([replace(FAILED[0], failed_at=int((now - 7 * 60) * 1000))])
+    [card] = one.cards()
+    card.tell_ages(now + 3 * 3600)
+    assert "3 h ago" in card._facts.text()
+    one.show()
+    assert "7 min ago" in card._facts.text()
+    assert one._minute.isActive()
+    one.hide()
+    assert not one._minute.isActive()
 
 
 def test_settings_have_a_page_per_group_and_a_field_per_row(window: SettingsWindow) -> None:
