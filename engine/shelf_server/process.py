@@ -5,7 +5,7 @@ import os
 import signal
 import sys
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 from engine.jsonrpc import serve_stream
 from engine.shelf_server.errors import ToolError
@@ -25,10 +25,15 @@ def main(home: Path) -> int:
     except (ToolError, OSError) as error:
         sys.stderr.write(f"Error: {error}\n")
         return 1
-    keeper = Keeper(registry)
+    server, keeper = Server(registry), Keeper(registry)
+
+    def handle(method: str, params: dict[str, Any]) -> Any:
+        keeper.touch()
+        return server.handle(method, params)
+
     keeper.start()
     try:
-        serve_stream(sys.stdin.buffer, protocol, Server(registry, keeper.touch).handle)
+        serve_stream(sys.stdin.buffer, protocol, handle)
     except OSError:  # nobody reads any more: let the last flush go nowhere
         with Path(os.devnull).open("wb") as nowhere:
             os.dup2(nowhere.fileno(), protocol.fileno())

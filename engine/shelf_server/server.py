@@ -1,7 +1,6 @@
 """The MCP methods of the built-in shelf server, and three of our own (contracts/hypatia.md 2)."""
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -23,14 +22,11 @@ _INSTRUCTIONS = (
 class Server:
     """Answers one request at a time."""
 
-    def __init__(self, registry: Registry, touch: Callable[[], None]) -> None:
-        """`touch` hears of every request."""
+    def __init__(self, registry: Registry) -> None:
         self._registry = registry
-        self._touch = touch
 
     def handle(self, method: str, params: dict[str, Any]) -> dict[str, Any]:
         """The result of one request. Raises RpcError."""
-        self._touch()
         match method:
             case "initialize":
                 return self._initialize(params.get("protocolVersion"))

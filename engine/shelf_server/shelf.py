@@ -130,8 +130,12 @@ class Shelf:
 
     @contextlib.contextmanager
     def _writing(self) -> Iterator[sqlite3.Connection]:
-        """One transaction. The clock of our own writes follows, unless another program has written since the last."""
+        """One transaction, or the one that is open. The clock of our own writes follows ours, unless another program
+        has written since."""
         connection = self._connection
+        if connection.in_transaction:
+            yield connection
+            return
         try:
             connection.execute("BEGIN IMMEDIATE")
             try:
@@ -146,6 +150,12 @@ class Shelf:
                 raise
         except sqlite3.Error as error:
             raise sqlite_error(error) from error
+
+    @contextlib.contextmanager
+    def together(self) -> Iterator[None]:
+        """Writes in here are one transaction: all of them last, or none."""
+        with self._writing():
+            yield
 
     def _behind(self) -> bool:
         return self.meta(schema.CLOCK_KEY) != self.meta("content_clock")

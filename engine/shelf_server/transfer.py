@@ -18,30 +18,35 @@ _PARTS = ("head", "relation", "tail")
 def take(registry: Registry, params: dict[str, Any]) -> dict[str, Any]:
     """Store `knowledge` and `statements` on `shelf`; what is there keeps its content.
 
-    The result counts `created` and `same` and lists the keys of what is there and `different`. Repeating it after a
-    crash is safe: an equal entry is given its time again. Raises RpcError.
+    All of them are taken, or none. The result counts `created` and `same` and lists the keys of what is there and
+    `different`. Repeating it is safe: an equal entry is given its time again. Raises RpcError.
     """
-    created, same, different = 0, 0, []
     try:
         shelf = registry.shelf(_text(params, "shelf"))
-        for table in ("knowledge", "statement"):
-            for row in _list(params, "statements" if table == "statement" else table):
-                content, times = _content(row), _times(row)
-                if table == "knowledge":
-                    key = _text(row, "name")
-                    new = shelf.create_knowledge(key, content)
-                else:
-                    head, relation, tail = (_text(row, part) for part in _PARTS)
-                    key = csv_key(head, relation, tail)
-                    new = shelf.create_statement(head, relation, tail, content)
-                    times |= {name: row.get(name) for name in ("tr_start", "tr_end")}
-                if not new and not _equal(shelf, table, key, content):
-                    different.append(key)
-                    continue
-                _set_times(shelf, table, key, times)
-                created, same = created + new, same + (not new)
+        with shelf.together():
+            return _take(shelf, params)
     except ToolError as error:
         raise RpcError(REFUSED, str(error)) from error
+
+
+def _take(shelf: Shelf, params: dict[str, Any]) -> dict[str, Any]:
+    created, same, different = 0, 0, []
+    for table in ("knowledge", "statement"):
+        for row in _list(params, "statements" if table == "statement" else table):
+            content, times = _content(row), _times(row)
+            if table == "knowledge":
+                key = _text(row, "name")
+                new = shelf.create_knowledge(key, content)
+            else:
+                head, relation, tail = (_text(row, part) for part in _PARTS)
+                key = csv_key(head, relation, tail)
+                new = shelf.create_statement(head, relation, tail, content)
+                times |= {name: row.get(name) for name in ("tr_start", "tr_end")}
+            if not new and not _equal(shelf, table, key, content):
+                different.append(key)
+                continue
+            _set_times(shelf, table, key, times)
+            created, same = created + new, same + (not new)
     return {"created": created, "same": same, "different": different}
 
 
