@@ -11,6 +11,9 @@ from typing import Final, Literal
 from engine import paths
 
 BUILT_IN: Final = "built-in"
+DEFAULT_SHELF = "default"
+NO_COMMAND = "unrecognized subcommand"
+"""What a Hypatia says of a command that it does not have."""
 # Where people's installers put programs and a desktop session's PATH does not look.
 _HOME_FOLDERS = (".local/bin", "bin", ".cargo/bin")
 _FOLDERS = {

@@ -7,7 +7,7 @@ from typing import Any
 from engine.policy.redact import redact
 from engine.shelf import answers
 from engine.shelf.capabilities import COMMANDS, from_help
-from engine.shelf.command import ServerCommand
+from engine.shelf.command import DEFAULT_SHELF, NO_COMMAND, ServerCommand
 from engine.shelf.errors import ShelfError, ToolError
 from engine.shelf.leftovers import Leftovers
 from engine.shelf.program import Output, run
@@ -15,7 +15,6 @@ from engine.shelf.program import Output, run
 DATA_LIMIT = 96 * 1024  # Linux takes no argument above 128 KiB
 _CUT = "\n\n[...cut here: the command line takes no longer text]"
 _NOTHING = "No results found."
-_NO_COMMAND = "unrecognized subcommand"
 _PROBE_PATIENCE = 10.0
 _ERROR = re.compile(r"^Error: ", re.MULTILINE)
 _ABSENT = re.compile(r"Knowledge '.*' not found\.", re.DOTALL)
@@ -80,7 +79,7 @@ class CommandLine:
                 failed = True
                 continue
             texts[command] = shown.stdout if shown.code == 0 else None
-            failed = failed or (shown.code != 0 and _NO_COMMAND not in shown.stderr)
+            failed = failed or (shown.code != 0 and NO_COMMAND not in shown.stderr)
         found = from_help(texts)
         if not failed:
             self._probed = identity, found
@@ -88,7 +87,7 @@ class CommandLine:
 
     async def call(self, tool: str, arguments: dict[str, Any], patience: float) -> dict[str, Any]:
         """Carry out one tool; raises ToolError, ShelfError and ShelfNotConnected."""
-        shelf = str(arguments.get("shelf", "default"))
+        shelf = str(arguments.get("shelf", DEFAULT_SHELF))
         if tool == "shelf_status":
             return await self._status(shelf, patience)
         if tool not in _COMMANDS:

@@ -76,7 +76,7 @@ def export_lines(path: Path, destination: Path) -> Exported:
                 _line(out, {"format": LINES, "version": FORMAT})
                 for record in source.records():
                     tally.add(record)
-                    _line(out, {"knowledge" if isinstance(record, Entry) else "statement": as_object(record)})
+                    _line(out, {_kind(record): as_object(record)})
                 _line(out, {"end": tally.knowledge + tally.statements, "sha256": tally.sha256})
             partial.replace(destination)
         finally:

@@ -12,7 +12,7 @@ from engine.errors import CompanionError, Environment
 from engine.jsonrpc import ConnectionLost, RpcError
 from engine.shelf import answers, capabilities, system
 from engine.shelf.child import GROUP, Child
-from engine.shelf.command import BUILT_IN, ServerCommand, find_server
+from engine.shelf.command import BUILT_IN, DEFAULT_SHELF, NO_COMMAND, ServerCommand, find_server
 from engine.shelf.command_line import CommandLine
 from engine.shelf.crashes import CrashLoop
 from engine.shelf.errors import McpUnavailable, ShelfError, ShelfNotConnected, ToolError
@@ -37,8 +37,6 @@ type Transport = Literal["mcp", "cli", "auto"]
 type Tell = Callable[[str, CompanionError | None], None]
 
 PROTOCOL = "2025-06-18"
-DEFAULT_SHELF = "default"
-_NO_MCP = "unrecognized subcommand"
 _SLOW_TOOLS = frozenset({"similar", "backfill"})
 # The write that makes 64 pending entries embeds up to 128 before it answers.
 _DEBT = 63
@@ -297,7 +295,7 @@ class ShelfClient:
             child.kill()
         await child.end(0)
         said = child.stderr_since(mark)
-        if kind == "cannot start" and child.exit_code == 2 and _NO_MCP in said:
+        if kind == "cannot start" and child.exit_code == 2 and NO_COMMAND in said:
             return self._give_up("it has no “mcp” command")
         how = f"It was stopped, as {cause}" if stopped else f"It ended with status {child.exit_code}"
         return self._crashed(ShelfError(kind, f"{how}: {said}" if said else f"{how}."))

@@ -7,9 +7,9 @@ from typing import Any, NamedTuple
 from engine.errors import CompanionError, Environment, UserFixable
 from engine.jsonrpc import RpcError
 from engine.policy.redact import one_line
-from engine.shelf.command import BUILT_IN
+from engine.shelf.command import BUILT_IN, DEFAULT_SHELF
 from engine.shelf.errors import ToolError
-from engine.shelf.process import DEFAULT_SHELF, ShelfClient
+from engine.shelf.process import ShelfClient
 
 _STEP = 64
 
