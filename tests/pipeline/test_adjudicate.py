@@ -385,7 +385,8 @@ def two_units(request: Request) -> Behaviour:
     return ok(answer(units=[UNIT, OTHER]))
 
 
-async def test_killed_at_every_call_each_lesson_is_there_once_and_judged_once(tmp_path: Path) -> None:
+@pytest.mark.parametrize("first", range(1, 7))
+async def test_killed_at_every_call_each_lesson_is_there_once_and_judged_once(tmp_path: Path, first: int) -> None:
     with ModelServer(two_units) as server:
         async with opened(tmp_path / "calm", server) as m:
             await prepared(m)
@@ -395,9 +396,9 @@ async def test_killed_at_every_call_each_lesson_is_there_once_and_judged_once(tm
             assert len(await m.entries("wu-")) == 3
         asked = len(server.requests)
     assert asked == 2
-    for number in itertools.count(1):
+    for number in itertools.count(first, 6):
+        folder = tmp_path / str(number)
         with ModelServer(two_units) as server:
-            folder = tmp_path / str(number)
             async with opened(folder, server) as m:
                 await prepared(m)
             killed = Killed(number)
