@@ -1,114 +1,63 @@
-"""Writes a log of any size in the rhythm of DSH 0.1.1: format 0, packed rows, one frame for each batch."""
+"""Pieces of logs of format 0, as bytes that a test puts where it wants; whole logs are tests.tools.dsh_logs."""
 
-import json
-import random
 from pathlib import Path
 from typing import Any
 
 import zstandard
 
+from tests.tools.dsh_logs import START_MS, LogWriter, Words, write_turn
+from tests.tools.dsh_logs import encode_frame as frame
+from tests.tools.dsh_logs import to_line as line
+
+__all__ = ["SESSION", "Generator", "frame", "header", "line", "place", "write_log"]
+
 SESSION = "session-00000000-0000-4000-8000-00000000beef"
-
-
-def line(value: dict[str, Any]) -> bytes:
-    """One line as DSH writes it."""
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode() + b"\n"
-
-
-def frame(text: bytes, **options: Any) -> bytes:
-    """One frame as DSH writes it: checksum, no content size."""
-    return zstandard.ZstdCompressor(level=3, write_checksum=True, write_content_size=False, **options).compress(text)
 
 
 def header(session_id: str = SESSION, version: int = 0, **more: Any) -> dict[str, Any]:
     """A header line's content."""
-    known = {"type": "session", "version": version, "id": session_id, "createdAt": 1795993258560, "delegationDepth": 0}
+    known = {"type": "session", "version": version, "id": session_id, "createdAt": START_MS, "delegationDepth": 0}
     return {**known, **({"isSeeded": False} if version >= 2 else {}), **more}
 
 
 def place(root: Path, session_id: str = SESSION, version: int = 0, compressed: bool = True, cwd: str = "demo") -> Path:
     """Where a log of that session lies below a sessions root; its folder is made."""
-    folder = root / f"--{cwd}--" / session_id
-    folder.mkdir(parents=True, exist_ok=True)
-    return folder / f"session{f'.v{version}' if version else ''}.jsonl{'.zstd' if compressed else ''}"
+    path = LogWriter(root, session_id, cwd, version=version, compressed=compressed).path
+    path.parent.mkdir(parents=True, exist_ok=True)
+    return path
 
 
-class Generator:
-    """Turns of seeded random words; `messages` counts what a memory logs."""
+class Generator(LogWriter):
+    """Gives out what a LogWriter would write."""
 
     def __init__(self, seed: int = 1) -> None:
-        self._random = random.Random(seed)
-        self._words = [f"{self._random.getrandbits(28):x}" for _ in range(20_000)]
-        self._time = 1795993258560
-        self.seq = 0
-        self.turn = 0
-        self.messages = 0
+        super().__init__(Path("nowhere"), SESSION, version=0, compressed=False, seed=seed)
+        self._words = Words(self.random)
+        self._batches: list[bytes] = []
 
-    def words(self, least: int, most: int) -> str:
+    def frame(self) -> bytes:
+        self._batches.append(self.take_frame())
+        return self._batches[-1]
+
+    def words(self, count: int) -> str:
         """Some words."""
-        return " ".join(self._random.choices(self._words, k=self._random.randint(least, most)))
+        return " ".join(self._words.take(count, count))
 
-    def event(self, type_: str, data: dict[str, Any], **more: Any) -> bytes:
+    def one(self, type_: str, data: dict[str, Any], **envelope: Any) -> bytes:
         """One event line, the next seq."""
-        self._time += self._random.randint(1, 40)
-        text = line({"type": type_, "seq": self.seq, "time": self._time, "data": data, **more})
-        self.seq += 1
-        return text
+        self.event(type_, data, **envelope)
+        return self.take_frame()
 
-    def message(self, **extra: Any) -> bytes:
-        """A message of the user."""
-        self.messages += 1
-        content = [{"type": "text", "text": self.words(20, 120)}]
-        data = {"content": content, "source": {"kind": "user"}, "role": "user", "id": f"user-{self.seq}", **extra}
-        return self.event("user/message", data, surfaceOp="append")
-
-    def _chunks(self, step: int) -> bytes:
-        members = self._random.randint(8, 20)
-        data = {
-            "turn": self.turn,
-            "step": step,
-            "index": 0,
-            "dt": [self._random.randint(1, 40) for _ in range(members - 1)],
-            "texts": [self.words(1, 3) for _ in range(members)],
-        }
-        text = line({"type": "text-chunks", "seq0": self.seq, "time0": self._time, "data": data})
-        self.seq += members
-        return text
+    def message(self) -> bytes:
+        """A message of the user, outside of any turn."""
+        content = [{"type": "text", "text": self.words(60)}]
+        data = {"content": content, "source": {"kind": "user"}, "role": "user", "id": self.new_id()}
+        return self.one("user/message", data, surfaceOp="append")
 
     def turn_batches(self) -> list[bytes]:
         """The texts of the frames of one turn."""
-        self.turn += 1
-        turn = {"turn": self.turn}
-        batches = [self.event("turn/start", turn) + self.event("step/start", {**turn, "step": 1}) + self.message()]
-        for step in (1, 2):
-            place_ = {**turn, "step": step}
-            if step == 2:
-                batches.append(self.event("step/start", place_))
-            first = self.seq
-            batches += [self._chunks(step) for _ in range(self._random.randint(5, 15))]
-            call = f"call_{self.seq}"
-            blocks: list[dict[str, Any]] = [{"type": "text", "text": self.words(50, 400)}]
-            if step == 1:
-                blocks.append({"type": "tool-call", "id": call, "name": "read", "arguments": "{}"})
-            self.messages += 1
-            message = {"role": "assistant", "id": f"a-{self.seq}", "source": {"kind": "model"}, "content": blocks}
-            made_of = list(range(first, self.seq))
-            sources = {"sourceEventSeqs": made_of, "surfaceOp": "append"}
-            batches.append(self.event("assistant/message", {**place_, "message": message}, **sources))
-            if step == 1:
-                asked = self.event("tool/call", {**place_, "callId": call, "name": "read", "arguments": "{}"})
-                content = [{"type": "text", "text": self.words(50, 3000)}]
-                result = {"type": "tool-result", "toolCallId": call, "content": content, "isError": False}
-                answer = {
-                    "role": "user",
-                    "id": f"t-{self.seq}",
-                    "source": {"kind": "tool", "callId": call},
-                    "content": [result],
-                }
-                done = self.event("tool/result", {**place_, "message": answer}, surfaceOp="append")
-                batches.append(asked + done)
-            batches.append(self.event("step/end", place_))
-        batches.append(self.event("turn/end", {**turn, "reason": {"kind": "completed"}}))
+        write_turn(self, self._words)
+        batches, self._batches = self._batches, []
         return batches
 
 

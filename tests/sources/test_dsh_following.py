@@ -290,8 +290,8 @@ def test_a_range_that_is_gone_is_said_so(tmp_path: Path) -> None:
 def test_log_07_a_long_inherited_part_is_honoured(tmp_path: Path) -> None:
     path = place(tmp_path)
     generator = Generator(4)
-    copied = b"".join(generator.event("step/start", {"turn": 1, "step": n}) for n in range(60_000))
-    own = generator.event("session/end-seed", {}) + generator.message()
+    copied = b"".join(generator.one("step/start", {"turn": 1, "step": n}) for n in range(60_000))
+    own = generator.one("session/end-seed", {}) + generator.message()
     path.write_bytes(frame(line(header(seedLength=60_000, parentSession="p"))) + frame(copied) + frame(own))
     log, events = read(path)
     assert (log.cut, log.status) == (60_000, "ok")
@@ -301,16 +301,16 @@ def test_log_07_a_long_inherited_part_is_honoured(tmp_path: Path) -> None:
 def test_a_fork_waits_for_its_mark_and_the_last_mark_counts(tmp_path: Path) -> None:
     path = place(tmp_path, version=4)
     generator = Generator(6)
-    copied = generator.message() + generator.event("session/end-seed", {"inherited": True}) + generator.message()
+    copied = generator.message() + generator.one("session/end-seed", {"inherited": True}) + generator.message()
     path.write_bytes(frame(line(header(version=4, isSeeded=True))))
     follower = Follower(path)
     assert follower.poll() == []
     assert (follower.log.status, follower.log.cut) == ("held", None)
-    seed = frame(copied + generator.event("session/end-seed", {"inherited": True}) + generator.message())
+    seed = frame(copied + generator.one("session/end-seed", {"inherited": True}) + generator.message())
     append(path, seed[:-1])
     assert follower.poll() == []
     assert follower.log.status == "held"
-    append(path, seed[-1:] + frame(generator.event("session/end-seed", {})))
+    append(path, seed[-1:] + frame(generator.one("session/end-seed", {})))
     assert seqs(follower.poll()) == [0, 1, 2, 3, 4, 5]
     assert (follower.log.status, follower.log.cut) == ("ok", 3)
 
@@ -330,7 +330,7 @@ def test_a_held_conversation_says_so_after_more_events_without_a_mark(tmp_path: 
 def test_partly_stays_said_while_the_log_goes_on(tmp_path: Path) -> None:
     path = place(tmp_path)
     generator = Generator(8)
-    path.write_bytes(frame(line(header())) + frame(generator.event("acme/thing", {})))
+    path.write_bytes(frame(line(header())) + frame(generator.one("acme/thing", {})))
     follower = Follower(path)
     follower.poll()
     append(path, frame(generator.message()))

@@ -244,8 +244,8 @@ def test_a_big_frame_with_a_flipped_byte_gives_out_nothing(tmp_path: Path, back:
 def test_an_upgraded_fork_finds_its_mark_deep_in_the_big_frame(tmp_path: Path) -> None:
     generator = Generator(9)
     path = place(tmp_path, version=4)
-    copied = [generator.event("step/start", {"turn": 1, "filler": generator.words(300, 300)}) for _ in range(6000)]
-    mark = generator.event("session/end-seed", {"inherited": True})
+    copied = [generator.one("step/start", {"turn": 1, "filler": generator.words(300)}) for _ in range(6000)]
+    mark = generator.one("session/end-seed", {"inherited": True})
     own = generator.message()
     packed = zstandard.ZstdCompressor(level=1, write_checksum=True).compressobj()
     body = b"".join(map(packed.compress, [*copied, mark, own])) + packed.flush()

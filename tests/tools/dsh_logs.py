@@ -39,9 +39,9 @@ def session_folder(session_id: str) -> str:
     return "~002E" * len(session_id) if session_id in (".", "..") else escape(session_id)
 
 
-def encode_frame(lines: Sequence[bytes]) -> bytes:
+def encode_frame(text: bytes, **options: Any) -> bytes:
     """One independent zstd frame as DSH writes it: level 3, checksum, no content size."""
-    return zstandard.ZstdCompressor(level=3, write_checksum=True, write_content_size=False).compress(b"".join(lines))
+    return zstandard.ZstdCompressor(level=3, write_checksum=True, write_content_size=False, **options).compress(text)
 
 
 def to_line(row: dict[str, Any]) -> bytes:
@@ -90,8 +90,9 @@ class LogWriter:
         """The pending batch as the bytes of one frame; nothing is written, the batch is empty afterwards."""
         if not self.pending:
             raise ValueError("DSH never writes an empty batch")
-        lines, self.pending = self.pending, []
-        return encode_frame(lines) if self.compressed else b"".join(lines)
+        text = b"".join(self.pending)
+        self.pending.clear()
+        return encode_frame(text) if self.compressed else text
 
     def append(self, data: bytes) -> None:
         """Append bytes to the file and sync it: a whole frame, or a part of one."""
@@ -115,7 +116,7 @@ class LogWriter:
         temp = self.path.with_name(f"{self.path.name}.{self.random.getrandbits(48):012x}.tmp")
         header = to_line(self.header)
         with temp.open("xb") as file:
-            file.write(encode_frame([header]) if self.compressed else header)
+            file.write(encode_frame(header) if self.compressed else header)
             file.write(first_batch)
             file.flush()
             os.fsync(file.fileno())
@@ -274,7 +275,7 @@ class _BulkWriter(LogWriter):
         return b""
 
 
-class _Words:
+class Words:
     """Seeded random words in runs, so that nothing compresses to nothing."""
 
     def __init__(self, rng: random.Random) -> None:
@@ -286,6 +287,28 @@ class _Words:
         count = self._random.randint(least, most)
         first = self._random.randrange(len(self._pool) - count)
         return self._pool[first : first + count]
+
+
+def write_turn(log: LogWriter, words: Words) -> int:
+    """A whole turn in DSH's rhythm of frames; how many answers it has."""
+    log.user(" ".join(words.take(5, 60)))
+    log.frame()
+    steps = log.random.randint(1, 3)
+    for step in range(steps):
+        text = ""
+        for _ in range(log.random.randint(5, 15)):
+            batch = [f" {word}" for word in words.take(8, 20)]
+            log.stream(batch)
+            text += "".join(batch)
+            if log.version < 2:
+                log.frame()
+        if step == 0:
+            log.tool("read", {"file_path": "/home/alex/notes.txt"}, " ".join(words.take(50, 3000)), say=text)
+        else:
+            log.assistant(text)
+        log.frame()
+    log.end_turn()
+    return steps
 
 
 @dataclass(frozen=True, slots=True)
@@ -315,28 +338,12 @@ def generate(
     seed: int = 0,
 ) -> Generated:
     """Write whole turns until the decoded text has at least `decoded` bytes; memory stays bounded by one frame."""
-    answers = 0
     log = _BulkWriter(root, session_id, cwd, version=version, compressed=compressed, start=start, seed=seed)
-    words = _Words(log.random)
+    words = Words(log.random)
+    answers = 0
     with log:
         while log.decoded < decoded:
-            log.user(" ".join(words.take(5, 60)))
-            log.frame()
-            for step in range(log.random.randint(1, 3)):
-                text = ""
-                for _ in range(log.random.randint(5, 15)):
-                    batch = [f" {word}" for word in words.take(8, 20)]
-                    log.stream(batch)
-                    text += "".join(batch)
-                    if version < 2:
-                        log.frame()
-                answers += 1
-                if step == 0:
-                    log.tool("read", {"file_path": "/home/alex/notes.txt"}, " ".join(words.take(50, 3000)), say=text)
-                else:
-                    log.assistant(text)
-                log.frame()
-            log.end_turn()
+            answers += write_turn(log, words)
     return Generated(
         log.path, session_id, version, log.decoded, log.frames, log.seq, log.turn, humans=log.turn, answers=answers
     )
