@@ -87,7 +87,8 @@ def explain(
 
 
 def _offline(label: str) -> Environment:
-    return Environment("No network", f"{label} cannot be reached: there is no network connection.")
+    sentence = f"{label} cannot be reached: there is no network connection."
+    return Environment("No network", sentence, "Check the network connection.")
 
 
 def _causes(error: BaseException | None) -> Iterator[BaseException]:

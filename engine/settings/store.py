@@ -202,7 +202,8 @@ def unsaved(title: str, path: Path, error: OSError) -> CompanionError:
     """Whose fault it is that a file could not be written."""
     if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOTDIR, errno.EEXIST):
         return UserFixable(title, f"{path} cannot be written.", f"Make {path.parent} writable for you.")
-    return Environment(title, f"{path} cannot be written: {error.strerror}.")
+    sentence = f"{path} cannot be written: {error.strerror}."
+    return Environment(title, sentence, "Free some space, or check the disk, and try again.")
 
 
 def _flatten(content: Mapping[str, Any], rows: Mapping[str, Setting], prefix: str = "") -> Iterator[tuple[str, Any]]:

@@ -247,7 +247,7 @@ def test_a_folder_where_the_file_should_be_is_named(path: Path) -> None:
 )
 def test_a_failed_save_says_whose_fault_it_is(path: Path, code: int, kind: type[CompanionError]) -> None:
     error = unsaved("Not saved", path, OSError(code, os.strerror(code)))
-    assert type(error) is kind and str(path) in error.message
+    assert type(error) is kind and str(path) in error.message and error.action
 
 
 def test_a_linked_file_stays_a_link(path: Path, tmp_path: Path) -> None:
