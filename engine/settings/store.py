@@ -50,9 +50,7 @@ class Settings:
     def set_many(self, changes: Mapping[str, object]) -> None:
         """Check all values, then save all of them; UserFixable names the field and its bound, and nothing is saved."""
         for key, value in changes.items():
-            row = self._rows.get(key)
-            if row is None:
-                raise UserFixable("Setting not saved", f"There is no setting {key}.", "Look at the list of settings.")
+            row = self._row(key)
             if problem := row.problem(value):
                 raise UserFixable("Setting not saved", f"{key} {problem}.", f"It must be {row.bounds()}.")
         if self.changed_on_disk():
@@ -111,9 +109,7 @@ class Settings:
 
     def parse_text(self, key: str, text: str) -> Any:
         """The value that a text on the command line means; lists are JSON. UserFixable where it means none."""
-        row = self._rows.get(key)
-        if row is None:
-            raise UserFixable("Setting not saved", f"There is no setting {key}.", "Look at the list of settings.")
+        row = self._row(key)
         value = row.parse(text)
         if row.kind in ("routes", "list[str]"):
             with contextlib.suppress(json.JSONDecodeError):
@@ -122,6 +118,12 @@ class Settings:
             hint = " Write it as JSON." if row.kind in ("routes", "list[str]") else ""
             raise UserFixable("Setting not saved", f"{key} {problem}.", f"It must be {row.bounds()}.{hint}")
         return value
+
+    def _row(self, key: str) -> Setting:
+        row = self._rows.get(key)
+        if row is None:
+            raise UserFixable("Setting not saved", f"There is no setting {key}.", "Look at the list of settings.")
+        return row
 
     def _stat(self) -> tuple[int, int, int] | None:
         try:
