@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from engine.jsonrpc import well_formed
 from engine.sources.dsh.frames import Damaged
 from engine.sources.dsh.shapes import (
     COUNTED,
@@ -28,7 +29,6 @@ _PACKED_PREFIX = re.compile(
     r'\{"type":"(?:text|reasoning)-chunks","seq0":(0|[1-9][0-9]*),"time0":[0-9]+,"data":\{"turn":[0-9]+,"step":[0-9]+,'
     r'"index":[0-9]+,"dt":\[((?:-?[0-9]+,)*-?[0-9]+)\],"texts":\["(.*)"\]\}\}'
 )
-_LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 _decoder = json.JSONDecoder()
 
 
@@ -118,7 +118,7 @@ def _text(parts: list[bytes], size: int) -> Line:
 def clean(value: Any) -> Any:
     """Half of a surrogate pair, as a text cut inside one leaves it, becomes U+FFFD: nobody could store it."""
     if isinstance(value, str):
-        return _LONE_SURROGATE.sub("\ufffd", value)
+        return well_formed(value)
     if isinstance(value, list):
         return [clean(entry) for entry in value]
     if isinstance(value, dict):
