@@ -9,7 +9,7 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
-from tests.benchmarks import costs, desktop, engine, queue, reading, shelf
+from tests.benchmarks import costs, desktop, engine, queue, reading, shelf, shelf_large
 from tests.benchmarks.figures import Figure, machine
 
 BENCHMARKS: dict[str, Callable[[Path], list[Figure]]] = {
@@ -19,6 +19,7 @@ BENCHMARKS: dict[str, Callable[[Path], list[Figure]]] = {
     "summaries": engine.summaries,
     "costs": costs.costs,
     "writes": shelf.writes,
+    "shelf-large": shelf_large.large,
     "queue": queue.throughput,
     "large-ledger": queue.large_ledger,
     "turn-end": engine.turn_end_to_shelf,
