@@ -1,13 +1,16 @@
 """Hints that a log grew. The cursor is the truth (architecture.md 4.16): a hint may be late or missing."""
 
 import asyncio
+import importlib
 import logging
 import os
 from collections.abc import AsyncIterator
 from contextlib import aclosing, suppress
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from watchfiles import Change, awatch
+if TYPE_CHECKING:
+    from watchfiles import Change
 
 log = logging.getLogger(__name__)
 
@@ -40,6 +43,8 @@ async def watch(
     a folder was made, when the root was replaced, and every `retry_every` while the root is missing or cannot be
     watched. Leave early with `aclosing`.
     """
+    # Loaded here: it costs start-up time, and most commands watch nothing.
+    awatch = (await asyncio.to_thread(importlib.import_module, "watchfiles")).awatch
     loop = asyncio.get_running_loop()
     while not stop.is_set():
         yield None
@@ -81,10 +86,10 @@ def _identity(root: Path) -> tuple[int, int] | None:
     return facts.st_dev, facts.st_ino
 
 
-def _is_log(kind: Change, path: str) -> bool:
-    return kind != Change.deleted and path.endswith(_LOG_ENDINGS)
+def _is_log(kind: "Change", path: str) -> bool:
+    return kind.name != "deleted" and path.endswith(_LOG_ENDINGS)
 
 
-def _is_new_folder(change: tuple[Change, str]) -> bool:
+def _is_new_folder(change: tuple["Change", str]) -> bool:
     kind, path = change
-    return kind == Change.added and not path.endswith(_LOG_ENDINGS) and os.path.isdir(path)  # noqa: PTH112 one stat
+    return kind.name == "added" and not path.endswith(_LOG_ENDINGS) and os.path.isdir(path)  # noqa: PTH112 one stat
