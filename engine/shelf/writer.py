@@ -3,7 +3,7 @@
 import datetime
 import re
 from collections import Counter
-from collections.abc import Awaitable, Callable, Collection, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, Protocol
 
 from engine.policy.text import slug
@@ -47,9 +47,8 @@ class Writer:
         project: str,
         link_from: int,
         link_to: int,
-        skip: Collection[int] = (),
     ) -> bool:
-        """Store the conversation's node if there is none yet and link messages [link_from, link_to) but `skip` to it.
+        """Store the conversation's node if there is none yet and link messages [link_from, link_to) to it.
 
         Whether the node exists now; without one nothing is linked. An existing node keeps its text (2.10).
         """
@@ -61,8 +60,7 @@ class Writer:
         else:
             return False
         for ordinal in range(link_from, link_to):
-            if ordinal not in skip:
-                await self.edge(message_name(session_id, ordinal), "belongTo", name, project, embed=False)
+            await self.edge(message_name(session_id, ordinal), "belongTo", name, project, embed=False)
         return True
 
     async def summary(self, name: str, body: str, project: str, tier: int = 1, items: Sequence[str] = ()) -> bool:
