@@ -3,7 +3,8 @@
 import json
 import sys
 
-from engine.settings.table import SETTINGS, Setting
+from engine.settings.setting import Setting
+from engine.settings.table import SETTINGS
 
 
 def markdown() -> str:

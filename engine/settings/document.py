@@ -6,7 +6,7 @@ from typing import Any
 import tomlkit
 from tomlkit.items import Array
 
-from engine.settings.table import Setting
+from engine.settings.setting import Setting
 
 
 def edited(text: str, rows: Mapping[str, Setting], changes: Mapping[str, object]) -> str:

@@ -13,7 +13,8 @@ from typing import Any
 
 from engine.errors import CompanionError, Environment, UserFixable
 from engine.paths import write_private
-from engine.settings.table import SETTINGS, Setting, route_problem
+from engine.settings.setting import Setting, route_problem
+from engine.settings.table import SETTINGS
 
 log = logging.getLogger(__name__)
 

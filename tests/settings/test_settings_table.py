@@ -5,7 +5,8 @@ import re
 import pytest
 
 from engine.settings.__main__ import markdown
-from engine.settings.table import GROUPS, GROUPS_ZH, SETTINGS, Setting
+from engine.settings.setting import Setting
+from engine.settings.table import GROUPS, GROUPS_ZH, SETTINGS
 
 INTS = [row for row in SETTINGS if row.kind == "int"]
 BELOW = [(row, row.low - 1) for row in INTS if row.low is not None]
