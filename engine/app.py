@@ -259,7 +259,7 @@ class Engine:
         passes = self._configured.passes()
         try:
             if passes.reconcile and not work.considered:
-                await housekeeping.reconcile(work.context)
+                await housekeeping.reconcile(work.context, await self._collector.look())
             self.swept = await self._collector.sweep(work.shelf, work.context.cutoff, work.queue, everything=everything)
         finally:
             self._reading = False

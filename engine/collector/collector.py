@@ -99,6 +99,10 @@ class Collector:
         self._swept_to: dict[str, int] = {}  # per path, what a sweep gave to this sink: never given twice
         self._lock = asyncio.Lock()
 
+    async def look(self) -> set[str]:
+        """Conversations with a log that is there now; reads no file."""
+        return {found.session_id for found in (await asyncio.to_thread(discover, self._root)).logs}
+
     def listed(self) -> set[str]:
         """Conversations with a log, as the last sweep saw them, those that cannot be read among them."""
         return set(self._listed)

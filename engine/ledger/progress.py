@@ -1,6 +1,7 @@
 """How far each conversation has come on each shelf (engine.md 5)."""
 
 import sqlite3
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -8,6 +9,8 @@ from aiosqlite import Connection
 
 from engine.ledger.database import Ledger
 from engine.ledger.names import checked_shelf
+
+_CHUNK = 400
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,19 +119,23 @@ class Progress:
             values.append(quiet_since)
         return [Owed(*row) for row in await self._ledger.read(sql, values)]
 
-    async def recorded(self, shelf: str, cutoff: int) -> list[str]:
-        """Conversations of which the shelf should have messages."""
-        rows = await self._ledger.read(
-            """
-            SELECT DISTINCT w.session_id FROM watermark w
-            WHERE w.shelf = ? AND w.logged_seq > 0 AND EXISTS (
-                SELECT 1 FROM message m WHERE m.session_id = w.session_id AND m.version = w.version
-                    AND m.seq < w.logged_seq AND m.time >= ? AND NOT m.withdrawn)
-            ORDER BY w.session_id
-            """,
-            (shelf, cutoff),
-        )
-        return [row[0] for row in rows]
+    async def recorded(self, shelf: str, cutoff: int, among: Sequence[str]) -> list[str]:
+        """Those of some conversations of which the shelf should have messages."""
+        found: list[str] = []
+        for start in range(0, len(among), _CHUNK):
+            part = among[start : start + _CHUNK]
+            rows = await self._ledger.read(
+                f"""
+                SELECT DISTINCT w.session_id FROM watermark w
+                WHERE w.shelf = ? AND w.session_id IN ({", ".join("?" * len(part))}) AND w.logged_seq > 0 AND EXISTS (
+                    SELECT 1 FROM message m WHERE m.session_id = w.session_id AND m.version = w.version
+                        AND m.seq < w.logged_seq AND m.time >= ? AND NOT m.withdrawn)
+                ORDER BY w.session_id
+                """,
+                (shelf, *part, cutoff),
+            )
+            found += [row[0] for row in rows]
+        return found
 
     async def sessions(self, shelf: str) -> list[str]:
         """Conversations with progress or a task on a shelf."""

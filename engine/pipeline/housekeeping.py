@@ -63,15 +63,13 @@ async def normalise_projects(context: Context) -> int:
     return changed
 
 
-async def reconcile(context: Context) -> Reconciled:
+async def reconcile(context: Context, listed: Collection[str]) -> Reconciled:
     """Forget what was recorded of conversations the shelf has nothing of, so that they are recorded again (10.2).
 
     Only of those whose logs are there: the others could not be recorded again.
     """
     reset = unverified = 0
-    recorded = await context.progress.recorded(context.shelf, context.cutoff)
-    there = await asyncio.to_thread(_with_files, await context.logs.paths(recorded))
-    sessions = [one for one in recorded if one in there]
+    sessions = await context.progress.recorded(context.shelf, context.cutoff, sorted(listed))
     for number, session_id in enumerate(sessions):
         query = {"$knowledge": [["$like", "name", f"msg-{session_id}-%"]], "limit": 1}
         try:
@@ -96,12 +94,10 @@ async def prune_vanished(context: Context, listed: Collection[str]) -> int:
 
     An empty listing proves nothing: the agent's folder may be away.
     """
-    gone = [one for one in await context.progress.sessions(context.shelf) if one not in listed]
-    if not gone:
-        return 0
     if not listed:
         log.warning("no conversation is listed, so none is forgotten")
         return 0
+    gone = [one for one in await context.progress.sessions(context.shelf) if one not in listed]
     paths = await context.logs.paths(gone)
     there = await asyncio.to_thread(_with_files, paths)
     owing = await context.progress.owing(context.shelf)

@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-import resource
+import os
 import subprocess
 import sys
 import time
@@ -15,6 +15,7 @@ from engine.paths import Home
 from engine.pipeline.queue import Queue, QueueConfig, Task
 from engine.supervisor import Supervisor
 from tests.benchmarks.figures import Figure
+from tests.benchmarks.processes import peak_memory
 
 MB = 1_000_000
 WAITING = (10, 1_000, 100_000)
@@ -97,7 +98,7 @@ async def _fill(home: Home, sessions: int) -> None:
 
 async def _live(home: Home) -> None:
     """Open, start, catch up, look at the status; prints what it took."""
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    before = peak_memory(os.getpid())
     start = time.perf_counter()
     engine = await Engine.open(home)
     try:
@@ -114,8 +115,7 @@ async def _live(home: Home) -> None:
         listed = time.perf_counter() - start
     finally:
         await engine.stop()
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    print(json.dumps([opened, swept, refreshed, listed, (peak - before) * 1024 / MB]))
+    print(json.dumps([opened, swept, refreshed, listed, (peak_memory(os.getpid()) - before) / MB]))
 
 
 def large_ledger(scratch: Path) -> list[Figure]:

@@ -56,7 +56,7 @@ async def test_hsk_01_only_the_conversation_the_shelf_lost_is_recorded_again(tmp
         before = await m.picture()
         kept = await m.mark(second)
         await lose(m, "session-a")
-        assert await reconcile(m.context) == Reconciled(reset=1)
+        assert await reconcile(m.context, await m.collector.look()) == Reconciled(reset=1)
         assert await m.mark(first) == Watermark("default", "session-a", 4)
         assert await m.context.progress.session_node("default", "session-a") == SessionNode()
         assert await m.mark(second) == kept
@@ -83,7 +83,7 @@ async def test_hsk_02_a_shelf_that_cannot_be_asked_loses_nothing(
         await m.settle()
         kept = await m.mark(log)
         broken = True
-        assert await reconcile(m.context) == Reconciled(unverified=1)
+        assert await reconcile(m.context, await m.collector.look()) == Reconciled(unverified=1)
         assert await m.mark(log) == kept and "does not say whether it has session-1" in caplog.text
 
 
@@ -106,7 +106,7 @@ async def test_what_the_shelf_is_asked(case: str, tmp_path: Path) -> None:
         else:
             await m.settle()
             asked.clear()
-        assert await reconcile(m.context) == Reconciled()
+        assert await reconcile(m.context, await m.collector.look()) == Reconciled()
     query = {"$knowledge": [["$like", "name", "msg-session-1-%"]], "limit": 1}
     assert asked == ([] if case == "HSK-03" else [{"jse": query, "shelf": "default"}])
 
@@ -117,7 +117,7 @@ async def test_a_conversation_whose_log_is_gone_is_not_asked_about(tmp_path: Pat
         await m.settle()
         await lose(m, "session-1")
         shutil.rmtree(log.path.parent)
-        assert await reconcile(m.context) == Reconciled()
+        assert await reconcile(m.context, await m.collector.look()) == Reconciled()
         assert (await m.mark(log)).logged_seq == log.seq
 
 
@@ -128,7 +128,7 @@ async def test_what_was_taken_back_is_no_loss_of_the_shelf(tmp_path: Path) -> No
         async with m.ledger.write() as db:
             await db.execute("UPDATE message SET withdrawn = 1")
         await lose(m, "session-1")
-        assert await reconcile(m.context) == Reconciled()
+        assert await reconcile(m.context, await m.collector.look()) == Reconciled()
         assert (await m.mark(log)).logged_seq == log.seq
 
 
