@@ -22,7 +22,6 @@ class LogFile:
     path: str
     session_id: str | None = None
     version: int | None = None
-    source: str = "dsh"
     size: int = 0
     mtime_ns: int = 0
     cursor: str | None = None
@@ -302,7 +301,8 @@ class Logs:
         sql = """
             WITH newest AS (
                 SELECT session_id, max(last_time) AS last_time FROM (
-                    SELECT session_id, last_time FROM log_file WHERE subagent = 0 AND session_id IS NOT NULL
+                    SELECT session_id, last_time FROM log_file INDEXED BY log_file_recent
+                    WHERE subagent = 0 AND session_id IS NOT NULL
                     ORDER BY last_time DESC LIMIT ? * 8)
                 GROUP BY session_id ORDER BY 2 DESC LIMIT ?)
             SELECT f.session_id, f.title, f.project, max(f.last_time) AS last_time, f.status, f.reason,
@@ -311,7 +311,7 @@ class Logs:
                       ON w.shelf = ? AND w.session_id = m.session_id AND w.version = m.version
                      WHERE m.session_id = f.session_id AND m.withdrawn = 0 AND m.time >= ?
                        AND m.seq >= w.consolidated_seq AND m.seq < w.logged_seq) AS waiting
-            FROM newest n JOIN log_file f ON f.session_id = n.session_id AND f.subagent = 0
+            FROM newest n CROSS JOIN log_file f ON f.session_id = n.session_id AND f.subagent = 0
             GROUP BY f.session_id ORDER BY last_time DESC
         """
         return await self._ledger.read(sql, (limit, limit, shelf, cutoff))

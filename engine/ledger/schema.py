@@ -4,7 +4,7 @@ MIGRATIONS: tuple[str, ...] = (
     """
     -- One row per log file ever seen. `session_id` is null while the header is unknown. `cursor` is JSON.
     CREATE TABLE log_file (
-        path TEXT PRIMARY KEY, session_id TEXT, version INTEGER, source TEXT NOT NULL DEFAULT 'dsh',
+        path TEXT PRIMARY KEY, session_id TEXT, version INTEGER,
         size INTEGER NOT NULL DEFAULT 0, mtime_ns INTEGER NOT NULL DEFAULT 0,
         cursor TEXT, cut INTEGER, next_seq INTEGER NOT NULL DEFAULT 0,
         status TEXT NOT NULL, reason TEXT NOT NULL DEFAULT '',
