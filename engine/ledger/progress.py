@@ -51,6 +51,13 @@ class Owed:
     known: int
 
 
+# Tokens that are logged and not summarised in the file of watermark `w`, of what was said from an instant (ms) on.
+_WAITING = """(
+    SELECT coalesce(sum(m.tokens), 0) FROM message m
+    WHERE m.session_id = w.session_id AND m.version = w.version AND m.seq >= w.consolidated_seq
+        AND m.seq < w.logged_seq AND m.time >= ? AND NOT m.withdrawn)"""
+
+
 class Progress:
     """Watermarks and session nodes. Every change may join the caller's transaction `db`."""
 
@@ -77,12 +84,9 @@ class Progress:
         With `quiet` only of files without an open turn, last written in (after, until] (epoch ns), for which no
         summary is queued or failed.
         """
-        sql = """
+        sql = f"""
             SELECT w.* FROM watermark w INDEXED BY watermark_behind
-            WHERE w.shelf = ? AND w.consolidated_seq < w.logged_seq
-              AND (SELECT coalesce(sum(m.tokens), 0) FROM message m
-                   WHERE m.session_id = w.session_id AND m.version = w.version AND m.seq >= w.consolidated_seq
-                     AND m.seq < w.logged_seq AND m.time >= ? AND NOT m.withdrawn) >= ?
+            WHERE w.shelf = ? AND w.consolidated_seq < w.logged_seq AND {_WAITING} >= ?
         """
         if quiet is not None:
             sql += """
@@ -100,11 +104,9 @@ class Progress:
 
         With `quiet_since` (epoch ns) without files in which something was said later or a turn is open.
         """
-        sql = """
+        sql = f"""
             SELECT w.session_id, w.version, w.consolidated_seq, w.logged_seq, coalesce(f.project, t.project) AS label,
-                   (SELECT coalesce(sum(m.tokens), 0) FROM message m
-                    WHERE m.session_id = w.session_id AND m.version = w.version AND m.seq >= w.consolidated_seq
-                      AND m.seq < w.logged_seq AND m.time >= ? AND NOT m.withdrawn) AS waiting,
+                   {_WAITING} AS waiting,
                    coalesce(t.status = 'failed', 0), f.path IS NOT NULL
             FROM watermark w INDEXED BY watermark_behind
             LEFT JOIN log_file f ON f.session_id = w.session_id AND f.version = w.version
