@@ -113,7 +113,7 @@ class Keys:
             return known
         if self._broken_at is not None and self._clock() - self._broken_at < RETRY_AFTER:
             return ""
-        value, _ = await self._ask(lambda backend: backend.get_password(SERVICE, provider_id) or "", self._limit)
+        value, _ = await self._ask(lambda backend: _read(backend, provider_id), self._limit)
         if value:
             self._remembered[provider_id] = value
         return value or ""
@@ -235,6 +235,25 @@ def _system_keyring() -> Backend:
     if any(type(part).__module__.startswith("keyrings.alt") for part in parts):
         raise _Unsafe
     return backend
+
+
+def _read(backend: Backend, name: str) -> str:
+    """A stored key. A desktop whose key store has no collection yet would ask for a new password out of the blue."""
+    parts = [backend, *getattr(backend, "backends", [])]
+    if any(type(part).__module__ == "keyring.backends.SecretService" for part in parts) and not _has_collection():
+        return ""
+    return backend.get_password(SERVICE, name) or ""
+
+
+def _has_collection() -> bool:
+    import secretstorage
+
+    with contextlib.closing(secretstorage.dbus_init()) as connection:
+        try:
+            secretstorage.Collection(connection)
+        except secretstorage.ItemNotFoundException:
+            return False
+    return True
 
 
 def _reason(error: BaseException) -> str:
