@@ -12,12 +12,12 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QMessageLogContext, QtMsgType, qInstallMessageHandler
+from PySide6.QtCore import QMessageLogContext, Qt, QtMsgType, qInstallMessageHandler
 from PySide6.QtWidgets import QApplication, QMessageBox
 
 from desktop import i18n
 from desktop.autostart import APP_ID, NAME, login_item
-from desktop.i18n import tr
+from desktop.i18n import heard, tr
 from desktop.icons import app_icon
 from desktop.loop import AppLoop
 from desktop.menu import CompanionMenu
@@ -114,8 +114,9 @@ class Program:
     async def _refuse(self, error: CompanionError) -> None:
         """Show why the program cannot start, and wait until that was read."""
         log.error("cannot start: %s", error)
-        box = QMessageBox(QMessageBox.Icon.Warning, NAME, error.title)
-        box.setInformativeText(f"{error.message}\n\n{error.action}".strip())
+        box = QMessageBox(QMessageBox.Icon.Warning, NAME, heard(error.title))
+        box.setTextFormat(Qt.TextFormat.PlainText)
+        box.setInformativeText(f"{heard(error.message)}\n\n{heard(error.action)}".strip())
         box.addButton(tr("&Quit"), QMessageBox.ButtonRole.AcceptRole)
         box.finished.connect(lambda _: self._quit.set())
         box.open()

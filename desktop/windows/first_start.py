@@ -49,7 +49,7 @@ class FirstStart(QWidget):
         self.later = QPushButton(tr("Not now"))
         self.start.clicked.connect(self._answer)
         self.later.clicked.connect(self.postponed)
-        self.error = error_label()
+        self.problem, self.error = error_label(), error_label()
         self._build()
 
     def _build(self) -> None:
@@ -67,6 +67,7 @@ class FirstStart(QWidget):
         buttons.addWidget(self.start)
         page = spaced(QVBoxLayout(self), 2 * GRID)
         page.addWidget(heading(tr("Which conversations may be recorded?")))
+        page.addWidget(self.problem)
         page.addWidget(self._found)
         page.addSpacing(GRID)
         page.addWidget(self.now)
@@ -122,6 +123,11 @@ class FirstStart(QWidget):
                     self.shelf.setCurrentIndex(self.shelf.count() - 1)
         self.start.setEnabled(self.shelf.count() > 0)
         self.tell("")
+
+    def show_problem(self, sentence: str) -> None:
+        """What keeps conversations from being recorded whatever is answered, or nothing."""
+        self.problem.setText(sentence)
+        self.problem.setVisible(bool(sentence))
 
     def tell(self, sentence: str) -> None:
         """Why the answer could not be taken, or nothing."""

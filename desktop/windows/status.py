@@ -34,7 +34,7 @@ class StatusWindow(QWidget):
         self.question = FirstStart()
         self.question.postponed.connect(self.close)
         self._picture, self._state, self._place = QLabel(), heading(), muted()
-        self._deferred = QLabel(tr("Waiting until they can be read"))
+        self._deferred = QLabel(tr("Waiting until they can be done"))
         self._numbers = [
             (QLabel(tr("Messages recorded today")), QLabel()),
             (QLabel(tr("Model tokens used today")), QLabel()),
@@ -133,6 +133,7 @@ class StatusWindow(QWidget):
             self._show_problems()
 
     def _show_problems(self) -> None:
+        self.question.show_problem("\n".join(join(one.title, one.message, one.action) for one in self._problems))
         clear(self._problem_list)
         for problem in self._problems:
             frame = card()

@@ -178,10 +178,10 @@ def test_the_status_window_has_everything_the_menu_has(qtbot, menu: CompanionMen
     texts = [label.text() for label in one.findChildren(type(one.line)) if label.isVisible()]
     assert "Bring the folder back, or choose another shelf." in texts
     assert "1\u202f284" in texts
-    assert "Waiting until they can be read" not in texts
+    assert "Waiting until they can be done" not in texts
     one.show_status(replace(RESTING, deferred=2), NOW)
     texts = [label.text() for label in one.findChildren(type(one.line)) if label.isVisible()]
-    assert "Waiting until they can be read" in texts
+    assert "Waiting until they can be done" in texts
     assert "The shelf does not answer" not in texts
     one.show_status(PAUSED, NOW)
     assert one.resume.isVisible() and not one.pause.isVisible()
@@ -204,6 +204,17 @@ def test_the_question_shows_what_was_found_and_tells_the_answer(qtbot, menu: Com
     qtbot.mouseClick(question.start, Qt.MouseButton.LeftButton)
     assert answers == [("8d", "work")]
     assert not question.start.isEnabled()
+
+
+def test_a_problem_is_said_beside_the_question(qtbot, menu: CompanionMenu) -> None:
+    one = StatusWindow(menu)
+    qtbot.addWidget(one)
+    one.show_status(replace(UNANSWERED, problems=DEGRADED.problems), NOW)
+    assert one.question.problem.text().startswith("The shelf does not answer. The folder of the shelf default is gone.")
+    one.question.show_found(FOUND, SHELVES)
+    assert not one.question.problem.isHidden()
+    one.show_status(UNANSWERED, NOW)
+    assert one.question.problem.isHidden()
 
 
 def test_enter_answers_the_question_wherever_the_focus_is(qtbot, menu: CompanionMenu) -> None:

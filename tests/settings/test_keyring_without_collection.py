@@ -15,7 +15,8 @@ from jeepney.io.blocking import DBusConnection, open_dbus_connection
 
 SECRETS = "org.freedesktop.secrets"
 BUS = """<busconfig><type>session</type><listen>unix:tmpdir={folder}</listen>
-<policy context="default"><allow send_destination="*" eavesdrop="true"/><allow eavesdrop="true"/><allow own="*"/></policy></busconfig>"""
+<policy context="default"><allow send_destination="*" eavesdrop="true"/><allow eavesdrop="true"/>
+<allow own="*"/></policy></busconfig>"""
 ASK = """
 import asyncio, pathlib, sys
 from engine.settings.secrets import Keys
@@ -71,4 +72,4 @@ def test_a_key_is_looked_up_without_a_collection_being_made(tmp_path: Path, stor
     )
     assert run.stdout == "''\n", run.stderr
     assert "Get" in service.asked
-    assert "CreateCollection" not in service.asked
+    assert not {"OpenSession", "CreateCollection"} & set(service.asked)  # how a new one is made
