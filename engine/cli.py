@@ -6,6 +6,7 @@ import contextlib
 import json
 import logging
 import logging.handlers
+import os
 import signal
 import sys
 import time
@@ -27,6 +28,9 @@ DONE, FAILED, USAGE, UNREACHABLE = 0, 1, 2, 3
 _PATIENCE = 10.0
 
 type Call = Callable[[str, dict[str, Any]], Awaitable[Any]]
+
+
+_HEALTH = {"unknown": "not asked yet", "parked": "waits"}
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -267,7 +271,10 @@ def _status_text(status: dict[str, Any]) -> str:
         f"Tasks: {status['pending']} pending, {status['deferred']} waiting, {status['failed']} failed.",
         _spent_text(status["budget"]),
     ]
-    lines += [f"Model {r['route']}: {r['state']}. {r['reason']} {r['action']}".rstrip() for r in status["routes"]]
+    lines += [
+        f"Model {r['route']}: {_HEALTH.get(r['state'], r['state'])}. {r['reason']} {r['action']}".rstrip()
+        for r in status["routes"]
+    ]
     lines += [f"! {p['title']}: {p['message']} {p['action']}".rstrip() for p in status["problems"]]
     lines += [f"! {f['status']}: {f['path']}\n    {f['reason']}" for f in status["files"] if f["reason"]]
     return "\n".join(lines)
@@ -459,7 +466,10 @@ def log_to(home: Home) -> None:
 
 
 def _print(value: Any, as_json: bool, text: Callable[[Any], str]) -> None:
-    print(json.dumps(value, ensure_ascii=False) if as_json else text(value))
+    try:
+        print(json.dumps(value, ensure_ascii=False) if as_json else text(value), flush=True)
+    except BrokenPipeError:  # whoever reads this, `head` say, has read enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _say(error: CompanionError) -> None:

@@ -1,6 +1,9 @@
 """The command line by itself: help, wrong usage, stable JSON, the first answer, shelves and settings."""
 
+import os
 import sqlite3
+import subprocess
+import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -241,3 +244,13 @@ def test_two_commands_at_once_both_succeed(program: Program) -> None:
     results = [(child.communicate(timeout=60), child.returncode) for child in children]
     assert [code for _, code in results] == [0] * 4, results
     until(lambda: not (program.home / "control.json").exists())
+
+
+def test_a_reader_that_has_read_enough_is_no_error(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "desktop.main", "settings", "list"]
+    env = {**os.environ, "HYPATIA_COMPANION_HOME": str(tmp_path)}
+    with subprocess.Popen(command, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as one:
+        assert one.stdout is not None and one.stderr is not None
+        one.stdout.close()
+        assert one.stderr.read() == b""
+        assert one.wait() == 0
