@@ -4,15 +4,12 @@ import asyncio
 import logging
 import sqlite3
 import time
-from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from engine import control, instance
 from engine.clock import ClockGap, on_wake_up
 from engine.collector.collector import Collector, Sweep
-from engine.collector.imported import import_marks
 from engine.collector.project import Projects
 from engine.configured import Configured, cutoff_of
 from engine.errors import CompanionError, Environment, UserFixable
@@ -20,7 +17,6 @@ from engine.events import (
     Event,
     EventBus,
     MessagesLogged,
-    Notice,
     SettingsChanged,
     ShelfSwitched,
     ShowRequested,
@@ -34,7 +30,6 @@ from engine.ledger.database import Ledger
 from engine.ledger.history import History
 from engine.ledger.logs import Logs
 from engine.ledger.progress import Progress
-from engine.ledger.replies import Replies
 from engine.ledger.state import Changes, state_of
 from engine.ledger.tasks import Status as TaskStatus
 from engine.models.budget import Budget, Standing
@@ -42,27 +37,21 @@ from engine.models.budget import options as budget_options
 from engine.models.call import ModelError
 from engine.models.client import ChatClient
 from engine.models.health import RouteHealth
-from engine.models.prices import price
 from engine.models.providers import PROVIDERS, Provider, declared, key_variables
-from engine.models.routes import BUILTIN, Route, sanitise
+from engine.models.routes import sanitise
+from engine.notices import Notices
 from engine.overview import Overview
 from engine.paths import Home
 from engine.pipeline import housekeeping, on_demand
-from engine.pipeline.cascade import cascade
-from engine.pipeline.consolidate import consider, consolidate
-from engine.pipeline.context import Context
-from engine.pipeline.log_message import log_message
-from engine.pipeline.queue import Queue, Task, TaskKey
-from engine.pipeline.session_node import session_node
+from engine.pipeline.consolidate import consider
+from engine.pipeline.queue import Task, TaskKey
+from engine.plugin import Plugin, beside
 from engine.settings.secrets import Keys, Where
 from engine.settings.store import Settings
 from engine.shelf.command import BUILT_IN
-from engine.shelf.content import Contents
 from engine.shelf.errors import ShelfNotConnected
 from engine.shelf.process import ShelfClient, find_server
 from engine.shelf.shelves import connect, disconnect, list_shelves
-from engine.shelf.writer import Writer
-from engine.sources.dsh import plugin
 from engine.sources.watch import watch
 from engine.supervisor import Supervisor
 from engine.views import (
@@ -70,7 +59,6 @@ from engine.views import (
     Backlog,
     FailedTask,
     Found,
-    Problem,
     SessionContent,
     SessionRow,
     SessionState,
@@ -79,6 +67,7 @@ from engine.views import (
     Status,
     SummariseResult,
 )
+from engine.work import Parts, Work
 
 log = logging.getLogger(__name__)
 
@@ -87,23 +76,8 @@ _REFRESH_DELAY = 0.2
 _AGAIN = 10.0
 _PAUSE = "paused_until"
 _SHOWN = 200
-_PLUGIN_QUIET = 600.0
-_IMPORTED = "plugin-import:"
 _NO_TASKS: dict[TaskStatus, int] = {"pending": 0, "running": 0, "deferred": 0, "failed": 0}
 _TRIES = 3  # so often a command tries what the surroundings do not let it do, such as writing to a full disk
-
-
-@dataclass(slots=True)
-class Work:
-    """What belongs to the active shelf."""
-
-    shelf: str
-    queue: Queue
-    writer: Writer
-    context: Context
-    contents: Contents
-    considered: bool = False
-    backfilled: bool = False
 
 
 class Engine:
@@ -120,19 +94,32 @@ class Engine:
         self._owner = owner
         self._ledger = ledger
         self._configured = Configured(settings)
-        self._supervisor = Supervisor(self._task_died)
+        self._notices = Notices(self.bus, self._touch)
+        self._supervisor = Supervisor(self._notices.task_died)
         self._logs = Logs(ledger)
         self._progress = Progress(ledger)
         self._history = History(ledger)
         self._calls = CallLog(ledger)
+        self._plugin = Plugin(ledger, self._logs, self._history, self._configured.sessions_root)
         self._overview = Overview(ledger, self._logs, self._history, self._calls)
         self._keys = Keys(key_variables, home.config / "keys.toml")
         self._budget = Budget(self._calls, lambda: budget_options(settings.get))
-        self._chat = ChatClient(self._keys, self._calls, self._warn, self._budget)
+        self._chat = ChatClient(self._keys, self._calls, self._notices.model_setting, self._budget)
+        self._parts = Parts(
+            ledger=ledger,
+            logs=self._logs,
+            progress=self._progress,
+            history=self._history,
+            calls=self._calls,
+            chat=self._chat,
+            bus=self.bus,
+            supervisor=self._supervisor,
+            configured=self._configured,
+            route_refused=self._notices.route_refused,
+        )
         self._client = self._new_client()
         self._collector = self._new_collector()
         self._work: Work | None = None
-        self._problems: dict[str, Problem] = {}
         self._paused_until: float | None = None
         self._reading = False
         self._held = settings.broken
@@ -180,9 +167,9 @@ class Engine:
 
     async def _load(self) -> None:
         if self._ledger.notice is not None:
-            self._problem("ledger", self._ledger.notice)
+            self._notices.problem("ledger", self._ledger.notice)
         for problem in self.settings.problems:
-            self._problem(f"settings: {problem.message}", problem)
+            self._notices.problem(f"settings: {problem.message}", problem)
         if (until := await self._logs.state(_PAUSE)) is not None:
             self._paused_until = float(until)
         await self.refresh()
@@ -241,9 +228,9 @@ class Engine:
                 if changed is None or not await self._read_changed(changed):
                     await self.catch_up(everything=first and not self.settings.get("collector.toolLedger"))
                 first = False
-                self._solved("reading")
+                self._notices.solved("reading")
             except CompanionError as error:
-                self._problem("reading", error)
+                self._notices.problem("reading", error)
                 self._look_again_later()
             except Exception:
                 log.exception("reading the logs failed; it is tried again")
@@ -293,7 +280,7 @@ class Engine:
                 if self._work is not None and self._paused_until is None:
                     await self._summarise_rests(self._work)
             except CompanionError as error:
-                self._problem("tick", error)
+                self._notices.problem("tick", error)
             except Exception:
                 log.exception("housekeeping failed; it is tried again")
             self._touch()
@@ -307,15 +294,8 @@ class Engine:
         if passes.backfill and not work.backfilled and not await work.queue.is_logging():
             work.backfilled = True
             price = await self.backlog()
-            queued = await housekeeping.backfill(work.context, passes.per_scope, quiet)
-            if queued:
-                cost = (
-                    "free" if price.free else f"{price.money:.4f} {price.currency}" if price.money else "price unknown"
-                )
-                of_all = (
-                    f"{queued} of {price.conversations}; all: {price.calls} calls, {price.input_tokens} tokens, {cost}"
-                )
-                await self._history.activity("backfill", work.shelf, of_all)
+            if queued := await housekeeping.backfill(work.context, passes.per_scope, quiet):
+                await self._history.activity("backfill", work.shelf, f"{queued} of {price.in_words()}")
 
     async def woke_up(self) -> None:
         """The machine slept or its clock was set: look at the logs once, and try what was held up."""
@@ -329,15 +309,7 @@ class Engine:
         """What is recorded and not summarised, and what summarising all of it would take at most."""
         if self._work is None:
             return Backlog(0, 0, 0, 0, 0.0, "", True)
-        context = self._work.context
-        owed = await self._progress.owed(context.shelf, context.cutoff)
-        routes = context.options().routes
-        cost = price(routes[0] if routes else BUILTIN, self.settings.get("models.prices"))
-        found = housekeeping.price_of(owed, context, cost)
-        conversations = len({one.session_id for one in owed})
-        return Backlog(
-            conversations, found.calls, found.input_tokens, found.output_tokens, found.money, found.currency, found.free
-        )
+        return await housekeeping.backlog(self._work.context, self.settings.get("models.prices"))
 
     async def summarise_backlog(self) -> int:
         """Queue all of that, whatever its size; how many summaries. Ask for the price before."""
@@ -361,80 +333,41 @@ class Engine:
         cutoff = await self._logs.choice(shelf)
         # A settings file that cannot be read may say that nothing is to be recorded.
         off = self.settings.broken or not self.settings.get("enabled")
-        self._beside = not off and await self._plugin_is_active(shelf)
+        self._beside = not off and await self._plugin_writes(shelf)
         if self._beside:
-            self._problem("plugin", _beside_plugin(shelf))
+            self._notices.problem("plugin", beside(shelf))
         else:
-            self._solved("plugin")
+            self._notices.solved("plugin")
         if cutoff is None or self._ledger.read_only or off or self._beside:
             self._touch()
             return
-        queue = Queue(self._ledger, shelf, self._supervisor, self.bus, config=self._configured.queue)
-        writer = Writer(self._client, shelf)
-        context = Context(
-            shelf=shelf,
-            cutoff=cutoff,
-            ledger=self._ledger,
-            logs=self._logs,
-            progress=self._progress,
-            replies=Replies(self._ledger),
-            history=self._history,
-            calls=self._calls,
-            writer=writer,
-            chat=self._chat,
-            queue=queue,
-            bus=self.bus,
-            options=self._configured.options,
-            now=time.time,
-            call_shelf=self._client.call,
-            features=lambda: self._client.features,
-            route_refused=self._route_refused,
-        )
-        contents = Contents(lambda tool, arguments: self._client.call(tool, arguments), shelf, time.monotonic)
-        self._work = Work(shelf, queue, writer, context, contents)
+        work = self._work = Work.of(self._parts, self._client, shelf, cutoff)
         if hold or self._paused_until is not None:
-            queue.pause()
+            work.queue.pause()
         if not hold:
-            await housekeeping.normalise_projects(context)
-            await queue.prune_failed("log-message")  # their range was never marked as recorded, so it is queued again
-        for kind, run in _EXECUTORS.items():
-            await queue.register(kind, _bound(run, context))
+            await work.tidy()
+        await work.begin()
         self._touch()
 
-    async def _plugin_is_active(self, shelf: str) -> bool:
-        """Whether DSH's memory plugin may be writing the same shelf; a built-in one is ours alone (engine.md 15.6)."""
-        if self._client.server_name == BUILT_IN:
-            return False
-        found = await asyncio.to_thread(plugin.look, self._configured.sessions_root().parent)
-        return found.is_active(shelf, time.time() - _PLUGIN_QUIET)
-
     async def _mind_plugin(self) -> None:
-        """Stop when the plugin begins to write our shelf, and go on when it has ended."""
-        shelf = self.settings.get("shelf")
-        if self.settings.get("enabled") and await self._plugin_is_active(shelf) != self._beside:
+        """Stop when DSH's memory plugin begins to write our shelf, and go on when it has ended."""
+        if self.settings.get("enabled") and await self._plugin_writes(self.settings.get("shelf")) != self._beside:
             async with self._switching:
                 await self._close_shelf()
                 await self._open_shelf()
             await self._look_again()
 
+    async def _plugin_writes(self, shelf: str) -> bool:
+        """A built-in shelf is ours alone."""
+        return self._client.server_name != BUILT_IN and await self._plugin.writes(shelf)
+
     async def plugin_conversations(self) -> int:
         """How many conversations DSH's memory plugin has progress of that can be taken over; 0 once that was done."""
-        shelf = self.settings.get("shelf")
-        if await self._logs.state(f"{_IMPORTED}{shelf}") is not None:
-            return 0
-        return len(await asyncio.to_thread(plugin.marks, self._configured.sessions_root().parent, shelf))
+        return await self._plugin.waiting(self.settings.get("shelf"))
 
     async def import_plugin(self) -> int:
         """Take over, once, how far the plugin came on this shelf; how many conversations. Its tasks stay its own."""
-        shelf = self.settings.get("shelf")
-        if not await self.plugin_conversations():
-            raise UserFixable(
-                "There is nothing to take over",
-                f"DSH's memory plugin has no progress for “{shelf}”, or it was taken over before.",
-            )
-        count = await import_marks(self._ledger, shelf, self._configured.sessions_root())
-        await self._logs.set_state(f"{_IMPORTED}{shelf}", str(int(time.time() * 1000)))
-        await self._history.activity("plugin", shelf, str(count))
+        count = await self._plugin.take_over(self.settings.get("shelf"))
         await self._look_again()
         return count
 
@@ -504,9 +437,9 @@ class Engine:
     async def _sweep_quietly(self) -> None:
         try:
             await self.catch_up(everything=False)
-            self._solved("reading")
+            self._notices.solved("reading")
         except CompanionError as error:
-            self._problem("reading", error)
+            self._notices.problem("reading", error)
             self._look_again_later()
         self._touch()
 
@@ -678,7 +611,7 @@ class Engine:
             stuck=await self._work.queue.stuck() if self._work is not None else None,
             busy=self._reading,
             paused_until=self._paused_until,
-            problems=list(self._problems.values()),
+            problems=self._notices.problems(),
         )
         if status != self._status:
             self._status = status
@@ -721,64 +654,22 @@ class Engine:
 
     def _on_event(self, event: Event) -> None:
         if isinstance(event, TaskFailed):
-            self.bus.emit(
-                Notice(
-                    "failed-tasks",
-                    "Something needs you",
-                    "A task failed and waits in Review.",
-                    "Open Review to retry or discard it.",
-                )
-            )
+            self._notices.task_failed()
         if isinstance(event, TaskSettled):
             self.tasks_done += 1
         if isinstance(event, TaskSettled | TaskFailed) and event.kind in ("consolidate", "cascade") and self._work:
             self._work.contents.invalidate(event.session_id)
         if isinstance(event, TaskStuck):
-            self._problem("storage", Environment(event.title, event.message, event.action))
+            self._notices.problem("storage", Environment(event.title, event.message, event.action))
         if isinstance(event, MessagesLogged | TaskSettled):
-            self._solved("storage")
+            self._notices.solved("storage")
         if isinstance(event, MessagesLogged | TaskSettled | TaskFailed):
             self._touch()
 
-    def _problem(self, key: str, error: CompanionError) -> None:
-        problem = Problem(key, error.title, error.message, error.action)
-        if self._problems.get(key) != problem:
-            self._problems[key] = problem
-            log.warning("%s: %s", error.title, error.message)
-            self.bus.emit(Notice(key, error.title, error.message, error.action))
-        self._touch()
-
-    def _solved(self, key: str) -> None:
-        if self._problems.pop(key, None) is not None:
-            self._touch()
-
-    def _task_died(self, name: str, error: BaseException) -> None:
-        self._problem(
-            f"task {name}",
-            Environment(
-                "A part of the companion stopped", f"“{name}” ended by {type(error).__name__}.", "Start it again."
-            ),
-        )
-
-    def _warn(self, key: str, sentence: str) -> None:
-        log.warning("%s", sentence)
-        self.bus.emit(Notice(key, "A model setting has no effect", sentence, "Look at Settings, Models."))
-
-    def _route_refused(self, route: Route, reason: str) -> None:
-        self.bus.emit(
-            Notice(
-                f"route {route}",
-                f"{route} refuses the key",
-                reason,
-                "Check the key of this model under Settings, Models.",
-            )
-        )
-
     def _settings_changed(self, keys: tuple[str, ...], old: dict[str, Any], new: dict[str, Any]) -> None:
-        for key in [k for k in self._problems if k.startswith("settings")]:
-            del self._problems[key]
+        self._notices.forget("settings")
         for problem in self.settings.problems:
-            self._problem(f"settings: {problem.message}", problem)
+            self._notices.problem(f"settings: {problem.message}", problem)
         for key in keys:
             self._supervisor.start(
                 self._history.setting_change(key, str(old.get(key)), str(new.get(key))), "note a setting"
@@ -819,14 +710,6 @@ class Engine:
         return Collector(self._ledger, self._logs, self._progress, Projects(), root, rules, time.time, self._touch)
 
 
-def _beside_plugin(shelf: str) -> UserFixable:
-    return UserFixable(
-        "DSH's memory plugin records here already",
-        f"Two writers on the shelf “{shelf}” would summarise and pay for everything twice, so nothing is recorded now.",
-        "Switch the plugin off in DSH, or record on another shelf.",
-    )
-
-
 class AlreadyRunning(UserFixable):
     """Another engine of this home holds the lock."""
 
@@ -840,15 +723,3 @@ async def show_running(home: Home) -> bool:
     """Ask the engine that holds the lock to show its window; false when it has none. Raises NotReachable."""
     answer = await instance.ask_running(home, "show")
     return bool(answer.get("window"))
-
-
-_EXECUTORS = {
-    "log-message": log_message,
-    "session-node": session_node,
-    "consolidate": consolidate,
-    "cascade": cascade,
-}
-
-
-def _bound(run: Callable[[Context, Task], Any], context: Context) -> Callable[[Task], Any]:
-    return lambda task: run(context, task)

@@ -159,6 +159,11 @@ class Backlog:
     currency: str
     free: bool
 
+    def in_words(self) -> str:
+        """One line for the activity log."""
+        cost = "free" if self.free else f"{self.money:.4f} {self.currency}" if self.money else "price unknown"
+        return f"{self.conversations}; all: {self.calls} calls, {self.input_tokens} tokens, {cost}"
+
 
 @dataclass(frozen=True, slots=True)
 class ShelfRow:

@@ -13,11 +13,13 @@ from engine.errors import CompanionError
 from engine.ledger.progress import Owed
 from engine.ledger.tasks import Tasks
 from engine.models.budget import Estimate, estimate
-from engine.models.prices import Price
+from engine.models.prices import Price, price
+from engine.models.routes import BUILTIN
 from engine.pipeline.context import Context
 from engine.pipeline.on_demand import summarise_file
 from engine.policy.scope import scope_name
 from engine.shelf.errors import ToolError
+from engine.views import Backlog
 
 log = logging.getLogger(__name__)
 
@@ -151,6 +153,17 @@ def chosen(owed: Iterable[Owed], per_scope: float) -> list[Owed]:
     for one in sorted(owed, key=lambda one: (not one.failed, -one.tokens, one.session_id, one.version)):
         projects[scope_name(one.project)].append(one)
     return [one for group in projects.values() for one in group[:limit]]
+
+
+async def backlog(context: Context, own_prices: Sequence[str]) -> Backlog:
+    """What is recorded and not summarised, and what summarising all of it by the first model would take at most."""
+    owed = await context.progress.owed(context.shelf, context.cutoff)
+    routes = context.options().routes
+    found = price_of(owed, context, price(routes[0] if routes else BUILTIN, own_prices))
+    conversations = len({one.session_id for one in owed})
+    return Backlog(
+        conversations, found.calls, found.input_tokens, found.output_tokens, found.money, found.currency, found.free
+    )
 
 
 def price_of(owed: Sequence[Owed], context: Context, cost: Price | None) -> Estimate:

@@ -1,0 +1,68 @@
+"""What a person needs to know: problems that last until they are solved, and sentences said once."""
+
+import logging
+from collections.abc import Callable
+
+from engine.errors import CompanionError, Environment
+from engine.events import EventBus, Notice
+from engine.models.routes import Route
+from engine.views import Problem
+
+log = logging.getLogger(__name__)
+
+
+class Notices:
+    """Keeps the problems of the status and announces each once; `changed` is called when they differ."""
+
+    def __init__(self, bus: EventBus, changed: Callable[[], None]) -> None:
+        self._bus = bus
+        self._changed = changed
+        self._problems: dict[str, Problem] = {}
+
+    def problems(self) -> list[Problem]:
+        """What keeps the companion from working fully, the oldest first."""
+        return list(self._problems.values())
+
+    def problem(self, key: str, error: CompanionError) -> None:
+        """Something does not work, until `solved` is called with the same key."""
+        problem = Problem(key, error.title, error.message, error.action)
+        if self._problems.get(key) != problem:
+            self._problems[key] = problem
+            log.warning("%s: %s", error.title, error.message)
+            self._bus.emit(Notice(key, error.title, error.message, error.action))
+        self._changed()
+
+    def solved(self, key: str) -> None:
+        """It works again."""
+        if self._problems.pop(key, None) is not None:
+            self._changed()
+
+    def forget(self, prefix: str) -> None:
+        """Drop the problems whose key begins so, because they are looked for anew."""
+        self._problems = {key: problem for key, problem in self._problems.items() if not key.startswith(prefix)}
+
+    def task_failed(self) -> None:
+        """A task waits for the person."""
+        self._bus.emit(
+            Notice(
+                "failed-tasks",
+                "Something needs you",
+                "A task failed and waits in Review.",
+                "Open Review to retry or discard it.",
+            )
+        )
+
+    def task_died(self, name: str, error: BaseException) -> None:
+        """A part of the engine ended by an error of its own."""
+        message = f"“{name}” ended by {type(error).__name__}."
+        self.problem(f"task {name}", Environment("A part of the companion stopped", message, "Start it again."))
+
+    def model_setting(self, key: str, sentence: str) -> None:
+        """A model is asked otherwise than it was set."""
+        log.warning("%s", sentence)
+        self._bus.emit(Notice(key, "A model setting has no effect", sentence, "Look at Settings, Models."))
+
+    def route_refused(self, route: Route, reason: str) -> None:
+        """A provider does not accept the key."""
+        action = "Check the key of this model under Settings, Models."
+        self._bus.emit(Notice(f"route {route}", f"{route} refuses the key", reason, action))
