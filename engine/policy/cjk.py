@@ -38,7 +38,8 @@ def index_text(text: str) -> str:
     without their hyphen, and the base of irregular forms."""
     text = unicodedata.normalize("NFKC", text)
     words = _WORD.findall(text)
-    added = [part for word in words if _is_camel(word) for part in _PART.findall(word)]
+    humps = words if _HUMP.search(text) else []
+    added = [part for word in humps if _is_camel(word) for part in _PART.findall(word)]
     added += [first + second for first, second in _COMPOUND.findall(text)]
     added += [BASE_FORMS[form] for word in words if (form := word.lower()) in BASE_FORMS]
     text = _RUN.sub(lambda run: f" {_pairs(run[0])} {run[0][-1]} ", text)

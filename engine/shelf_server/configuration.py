@@ -1,6 +1,5 @@
 """`shelf.toml`: what it says that this server has to respect (contracts/hypatia.md 8.7)."""
 
-import hashlib
 import os
 import tomllib
 from dataclasses import dataclass
@@ -54,6 +53,8 @@ class Configuration:
     @property
     def identity(self) -> str:
         """Names the model the vectors were made with (contracts/hypatia.md 9)."""
+        import hashlib  # brings all of OpenSSL, which a shelf without vectors does not need
+
         return f"remote:{self.api_model}:endpoint:{hashlib.sha256(self.api_url.encode()).hexdigest()}"
 
     def off(self) -> str | None:

@@ -2,9 +2,9 @@
 
 import json
 import math
+import sys
 from array import array
 from collections.abc import Sequence
-from http.client import HTTPException
 from typing import Any
 
 from engine.shelf_server.configuration import Configuration
@@ -42,8 +42,6 @@ def embed(settings: Configuration, texts: Sequence[str], seconds: float) -> list
 
 def pack(vector: Sequence[float]) -> bytes:
     """A vector as it is stored."""
-    import sys
-
     packed = array("f", vector)
     if sys.byteorder == "big":
         packed.byteswap()
@@ -51,7 +49,8 @@ def pack(vector: Sequence[float]) -> bytes:
 
 
 def _ask(settings: Configuration, question: dict[str, Any], seconds: float) -> Any:
-    from urllib.error import HTTPError, URLError  # a shelf without vectors never pays for these
+    from http.client import HTTPException  # a shelf without vectors never pays for these
+    from urllib.error import HTTPError, URLError
     from urllib.request import ProxyHandler, Request, build_opener
 
     headers = {"Content-Type": "application/json", "Accept": "application/json"}

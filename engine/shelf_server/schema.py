@@ -59,7 +59,8 @@ CREATE VIRTUAL TABLE docs_fts USING fts5 (
 );
 """
 
-# Ours, beside Hypatia's: entries that want a vector, and indices that list the rows that have one.
+# Ours, beside Hypatia's: entries that want a vector, counted, and indices that list the rows that have one.
+PENDING_KEY = "companion_pending_"  # and the catalog
 _OWN = """
 CREATE TABLE companion_pending (
   id INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -69,6 +70,12 @@ CREATE TABLE companion_pending (
   failures INTEGER NOT NULL DEFAULT 0,
   UNIQUE (catalog, key)
 );
+CREATE INDEX companion_refused ON companion_pending (failures) WHERE failures > 0;
+CREATE TRIGGER companion_pending_after_insert AFTER INSERT ON companion_pending BEGIN
+  UPDATE meta SET v = CAST(v AS INTEGER) + 1 WHERE k = 'companion_pending_' || new.catalog; END;
+CREATE TRIGGER companion_pending_after_delete AFTER DELETE ON companion_pending BEGIN
+  UPDATE meta SET v = CAST(v AS INTEGER) - 1 WHERE k = 'companion_pending_' || old.catalog; END;
+INSERT OR REPLACE INTO meta VALUES ('companion_pending_knowledge', '0'), ('companion_pending_statement', '0');
 CREATE INDEX companion_knowledge_vectors ON knowledge (content_version) WHERE embedding IS NOT NULL;
 CREATE INDEX companion_statement_vectors ON statement (content_version) WHERE embedding IS NOT NULL;
 """

@@ -22,12 +22,12 @@ _TOO_COMMON = 50_000  # entries
 _FEW = 5_000  # entries that are worth knowing one by one before scoring
 _TERMS = 48
 _CANDIDATES = 200
-_IN_CONTEXT = 100  # candidates whose neighbours are looked at
+_IN_CONTEXT = 60  # candidates whose neighbours are looked at
 _CHUNK = 500
 _SATURATION = 1.5
 _KEY, _LABELS, _DATA = 4.0, 2.0, 1.0  # presence in the key, in tags or synonyms, in the text
-_SPEAKER = 1.0  # more when the text begins with the word in brackets: its speaker
-_CONTEXT = (0.4, 0.4, 0.1, 0.1, 0.1, 0.1)  # presence in the message one, two, … six before or after
+_SPEAKER = 2.0  # more when the text begins with the word in brackets: its speaker
+_CONTEXT = (0.4, 0.35, 0.15, 0.1, 0.1, 0.1)  # presence in the message one, two, … six before or after
 _REACH = 2  # neighbours that far are candidates themselves
 _LONG = 2.0  # times the usual length
 _MESSAGE = re.compile(r"(msg-.+-)(\d{1,9})")
@@ -267,7 +267,7 @@ def _score(found: list[_Found], id_: int, entry: _Entry) -> float:
 
 
 def _best_first(scores: dict[int, float], wanted: int) -> Iterator[list[int]]:
-    first = heapq.nlargest(wanted, scores, key=lambda id_: (scores[id_], id_))
+    first = [id_ for _, id_ in heapq.nlargest(wanted, zip(scores.values(), scores, strict=True))]
     yield first
     if len(first) < len(scores):
         for id_ in first:

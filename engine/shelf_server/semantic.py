@@ -194,9 +194,11 @@ class Semantic:
         """Whether the keeper is to embed now."""
         if self._settings.off() or self._paused() or self._changed():
             return False
-        sql = "SELECT count(*), unixepoch(min(since)) FROM companion_pending WHERE failures = 0"
-        ((count, since),) = self._shelf.rows(sql)
-        return bool(count) and (count >= _ENOUGH or not self._settings.defer or self._clock() - since >= _OLD)
+        sql = "SELECT unixepoch(since) FROM companion_pending WHERE failures = 0 ORDER BY id LIMIT 1"
+        for (since,) in self._shelf.rows(sql):
+            count = sum(self._shelf.pending(table) for table in TABLES) - self._refused()
+            return count >= _ENOUGH or not self._settings.defer or self._clock() - since >= _OLD
+        return False
 
     def waiting(self) -> bool:
         """Whether the keeper will have something to embed later."""
@@ -205,14 +207,12 @@ class Semantic:
 
     def debt(self) -> Row:
         """The debt object (7.4)."""
-        counts = dict(self._shelf.rows("SELECT catalog, count(*) FROM companion_pending GROUP BY catalog"))
-        refused = self._shelf.rows("SELECT count(*) FROM companion_pending WHERE failures > 0")[0][0]
         since = self._shelf.rows("SELECT since FROM companion_pending ORDER BY id LIMIT 1")
         paused = self._paused_state()
         return {
-            "pending_knowledge": counts.get("knowledge", 0),
-            "pending_statement": counts.get("statement", 0),
-            "passed_over": min(refused, _REMEMBERED),
+            "pending_knowledge": self._shelf.pending("knowledge"),
+            "pending_statement": self._shelf.pending("statement"),
+            "passed_over": min(self._refused(), _REMEMBERED),
             "pending_since": since[0][0] if since else None,
             "blocked": self._blocked(),
             "paused": paused and {name: paused[name] for name in ("permanent", "reason", "retry_after")},
@@ -249,6 +249,9 @@ class Semantic:
         if (made.get("model"), made.get("dimensions")) != (self._settings.identity, self._settings.dimensions):
             return "identity_mismatch", f"the vectors were made by another model, {made.get('model')}; {again}"
         return None
+
+    def _refused(self) -> int:
+        return int(self._shelf.rows("SELECT count(*) FROM companion_pending WHERE failures > 0")[0][0])
 
     def _has_vectors(self) -> bool:
         return any(self._shelf.rows(f"SELECT 1 FROM {table} WHERE embedding IS NOT NULL LIMIT 1") for table in TABLES)

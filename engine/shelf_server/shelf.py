@@ -257,7 +257,8 @@ class Shelf:
 
     def search(self, query: str, narrowing: Narrowing, limit: int, offset: int) -> list[Hit]:
         """Full-text hits, best first. Words are ORed, unless the query is written with AND, OR or NOT (7.2)."""
-        self.catch_up(_AT_ONCE)
+        with contextlib.suppress(ToolError):  # somebody else writes, or nobody can: what is indexed is found
+            self.catch_up(_AT_ONCE)
         if any(word in OPERATORS for word in query.split()):
             with contextlib.suppress(ToolError):  # operators in the wrong places are words
                 return self._boolean(query, narrowing, limit, offset)
@@ -340,6 +341,10 @@ class Shelf:
         found = copies.problem(self.path)
         return found and f"the database is damaged ({found}); the last good copy is in {copies.folder(self.path)}"
 
+    def pending(self, catalog: Table) -> int:
+        """How many entries want a vector and have none."""
+        return int(self.meta(schema.PENDING_KEY + catalog) or 0)
+
     def forget_pending(self, ids: Sequence[int]) -> None:
         """Entries that are gone, or want no vector any more."""
         if ids:
@@ -394,7 +399,8 @@ class Shelf:
 
 
 def _want(db: sqlite3.Connection, catalog: Table, key: str) -> None:
-    db.execute("INSERT OR REPLACE INTO companion_pending (catalog, key) VALUES (?, ?)", (catalog, key))
+    db.execute("DELETE FROM companion_pending WHERE catalog = ? AND key = ?", (catalog, key))
+    db.execute("INSERT INTO companion_pending (catalog, key) VALUES (?, ?)", (catalog, key))
 
 
 def _unindex(db: sqlite3.Connection, catalog: str, key: str) -> None:

@@ -114,6 +114,15 @@ def test_p_14_schemas(server: Child) -> None:
         assert tool["annotations"]["openWorldHint"] is False
 
 
+def test_the_tools_are_hypatias_in_its_order(server: Child) -> None:
+    assert [tool["name"] for tool in server.result("tools/list")["tools"]] == [
+        *("list_shelves", "shelf_status", "query", "search", "similar", "model_list", "model_attach"),
+        *("session_current", "scope_list", "scope_exists", "tag_list", "tag_exists"),
+        *("knowledge_create", "knowledge_get", "knowledge_update", "knowledge_delete"),
+        *("statement_create", "statement_delete", "archive_store", "archive_get", "archive_list", "backfill"),
+    ]
+
+
 def test_features_are_seen_in_the_schemas(server: Child) -> None:
     tools = {tool["name"]: tool["inputSchema"]["properties"] for tool in server.result("tools/list")["tools"]}
     assert "embed" in tools["knowledge_create"] and "embed" in tools["statement_create"]
@@ -121,6 +130,8 @@ def test_features_are_seen_in_the_schemas(server: Child) -> None:
     assert "type" not in tools["query"]["jse"] and "type" not in tools["similar"]["where"]
     assert tools["search"]["catalog"]["enum"] == ["knowledge", "statement"]
     assert tools["search"]["limit"]["minimum"] == 1
+    assert {"scopes", "tags", "exclude_tags"} <= tools["search"].keys(), "ours"
+    assert (tools["backfill"]["limit"]["minimum"], tools["backfill"]["limit"]["maximum"]) == (1, 512)
 
 
 def test_p_15_text_and_structure_agree(server: Child) -> None:
