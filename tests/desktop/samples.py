@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, replace
 
-from engine.views import FailedTask, Found, Problem, SessionRow, ShelfRow, State, Status
+from engine.views import Attempt, FailedTask, Found, Problem, SessionRow, ShelfRow, State, Status
 
 NOW = 1_790_000_000.0
 
@@ -74,6 +74,13 @@ FAILED = [
         failed_at=int((NOW - 5400) * 1000),
     ),
 ]
+ATTEMPTS = {
+    FAILED[0].task_id: [
+        Attempt(FAILED[0].failed_at - 120_000, "ollama/qwen3:8b", "No answer within 120 s.", 5210, 0),
+        Attempt(FAILED[0].failed_at - 9000, "deepseek/deepseek-chat", "The key was refused (HTTP 401).", 0, 0),
+        Attempt(FAILED[0].failed_at, "deepseek/deepseek-chat", "The key was refused (HTTP 401).", 0, 0),
+    ]
+}
 FOUND = [Found("DSH", "/home/alex/.dsh", sessions=128, bytes=341_000_000, last_7_days=12, last_30_days=40)]
 
 

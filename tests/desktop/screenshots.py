@@ -62,6 +62,7 @@ async def stage() -> None:
     from desktop.windows.review import ReviewWindow
     from desktop.windows.settings import SettingsWindow
     from desktop.windows.status import StatusWindow
+    from desktop.words import Use, usage_line
     from engine.settings import Settings
     from engine.views import State
     from tests.desktop import samples
@@ -82,7 +83,15 @@ async def stage() -> None:
     settings = SettingsWindow(settings_file, login, samples.PROVIDERS, samples.efforts)
     status.question.show_found(samples.FOUND, samples.SHELVES)
     settings.shelves.show_shelves(samples.SHELVES)
-    review.show_tasks([replace(task, failed_at=task.failed_at + shift) for task in samples.FAILED])
+    settings.models.show_usage(
+        usage_line(Use(calls=14, tokens=48_310, money=0.034, free_calls=3, free_tokens=6120), 200_000, 0.5, "USD"),
+        {"ollama/qwen3:8b": ("Ollama does not answer at 127.0.0.1:11434.", "Start Ollama.")},
+    )
+    review.show_tasks(
+        [replace(task, failed_at=task.failed_at + shift) for task in samples.FAILED],
+        {id_: [replace(run, at=run.at + shift) for run in runs] for id_, runs in samples.ATTEMPTS.items()},
+        ["deepseek/deepseek-chat", "ollama/qwen3:8b"],
+    )
     shown: QWidget | None = None
     lines = asyncio.StreamReader()
     await asyncio.get_running_loop().connect_read_pipe(lambda: asyncio.StreamReaderProtocol(lines), sys.stdin)
