@@ -50,6 +50,8 @@ from engine.settings.secrets import Keys, Where
 from engine.settings.store import Settings
 from engine.shelf.command import BUILT_IN
 from engine.shelf.errors import ShelfNotConnected
+from engine.shelf.export import Exported, export_folder, export_lines, export_markdown
+from engine.shelf.importing import Imported, import_entries
 from engine.shelf.process import ShelfClient, find_server
 from engine.shelf.shelves import connect, disconnect, list_shelves
 from engine.sources.watch import watch
@@ -71,6 +73,7 @@ from engine.work import Parts, Work
 
 log = logging.getLogger(__name__)
 
+_EXPORTS = {"folder": export_folder, "lines": export_lines, "markdown": export_markdown}
 _TICK = 60.0
 _REFRESH_DELAY = 0.2
 _AGAIN = 10.0
@@ -429,6 +432,18 @@ class Engine:
             raise UserFixable("This shelf is in use", f"Conversations are recorded on “{name}”.", "Use another first.")
         await disconnect(self._client, name)
 
+    async def export_shelf(self, name: str, destination: Path, form: str) -> Exported:
+        """Write a shelf as a Hypatia export (`folder`), as JSON `lines` or as `markdown`, while it is in use."""
+        row = next((row for row in await self.shelves() if row.name == name), None)
+        if row is None:
+            raise ShelfNotConnected(name)
+        return await asyncio.to_thread(_EXPORTS[form], Path(row.path), destination)
+
+    async def import_shelf(self, source: Path, name: str) -> Imported:
+        """Read an export, a shelf's folder or JSON lines into a connected shelf; what is there is never overwritten."""
+        await self._must_exist(name)
+        return await import_entries(self._client, name, source)
+
     async def _look_again(self) -> None:
         if self.following and self._paused_until is None:
             self._supervisor.start(self._sweep_quietly(), "look again")
@@ -703,7 +718,15 @@ class Engine:
 
     def _new_client(self) -> ShelfClient:
         command = find_server(self.home, self.settings.get("binaries"))
-        return ShelfClient(command, self._supervisor, grace=1.0)
+        return ShelfClient(
+            command, self._supervisor, grace=1.0, tell=self._told_by_shelf, record=self.home.runtime / "servers.json"
+        )
+
+    def _told_by_shelf(self, key: str, error: CompanionError | None) -> None:
+        if error is None:
+            self._notices.solved(f"shelf {key}")
+        else:
+            self._notices.problem(f"shelf {key}", error)
 
     def _new_collector(self) -> Collector:
         root, rules = self._configured.sessions_root(), self._configured.rules

@@ -111,12 +111,14 @@ def parser() -> argparse.ArgumentParser:
         "session", nargs="?", metavar="SESSION", help="conversation id; without it, recent ones are listed"
     )
     shelves = command("shelves", "List, choose, connect or disconnect shelves.", as_json=False)
-    verbs = shelves.add_subparsers(dest="verb", required=True, metavar="list|use|connect|disconnect")
+    verbs = shelves.add_subparsers(dest="verb", required=True, metavar="list|use|connect|disconnect|export|import")
     for verb, text in (
         ("list", "List the shelves."),
         ("use", "Record on another shelf from now on."),
         ("connect", "Connect a folder as a shelf."),
         ("disconnect", "Take a shelf out of the list; its files stay."),
+        ("export", "Write a shelf as a Hypatia export, as JSON lines or as Markdown."),
+        ("import", "Read an export, a shelf's folder or JSON lines into a shelf; nothing there is overwritten."),
     ):
         one = verbs.add_parser(verb, help=text, description=text)
         one.add_argument("--json", action="store_true", help="print one JSON document")
@@ -125,6 +127,10 @@ def parser() -> argparse.ArgumentParser:
             one.add_argument("--name", default="", help="name of the shelf; the folder's own if not given")
         elif verb != "list":
             one.add_argument("name", help="name of the shelf")
+        if verb in ("export", "import"):
+            one.add_argument("path", help="where to write it" if verb == "export" else "what to read")
+        if verb == "export":
+            one.add_argument("--form", choices=("folder", "lines", "markdown"), default="folder", help="form to write")
     settings = command("settings", "List, read or change settings.", as_json=False)
     verbs = settings.add_subparsers(dest="verb", required=True, metavar="list|get|set")
     for verb, text in (
@@ -361,7 +367,19 @@ async def _shelves(home: Home, options: argparse.Namespace) -> int:
             case "disconnect":
                 result = await call("disconnect", {"name": options.name})
                 _print(result, options.json, lambda r: f"Disconnected {r['shelf']}; its files stay.")
+            case "export":
+                path = str(Path(options.path).expanduser().absolute())
+                result = await call("export", {"name": options.name, "path": path, "form": options.form})
+                _print(result, options.json, lambda r: f"{_exported(r)} written to {path}. Digest {r['sha256']}.")
+            case "import":
+                path = str(Path(options.path).expanduser().absolute())
+                result = await call("import", {"name": options.name, "path": path})
+                _print(result, options.json, lambda r: f"{_exported(r)} read and verified. Digest {r['sha256']}.")
     return DONE
+
+
+def _exported(counts: dict[str, Any]) -> str:
+    return f"{counts['knowledge']} entries and {counts['statements']} links"
 
 
 def _shelves_text(rows: list[dict[str, Any]]) -> str:

@@ -77,6 +77,11 @@ async def _dispatch(engine: "Engine", method: str, params: dict[str, Any]) -> An
         case "disconnect":
             await engine.disconnect_shelf(str(params["name"]))
             return {"shelf": params["name"]}
+        case "export":
+            destination = Path(str(params["path"]))
+            return asdict(await engine.export_shelf(str(params["name"]), destination, str(params["form"])))
+        case "import":
+            return asdict(await engine.import_shelf(Path(str(params["path"])), str(params["name"])))
         case "set":
             engine.settings.set(str(params["key"]), params["value"])
             return {"key": params["key"], "value": engine.settings.get(str(params["key"]))}

@@ -254,3 +254,21 @@ def test_a_reader_that_has_read_enough_is_no_error(tmp_path: Path) -> None:
         one.stdout.close()
         assert one.stderr.read() == b""
         assert one.wait() == 0
+
+
+def test_a_shelf_travels_by_export_and_import(tmp_path: Path) -> None:
+    program = Program(tmp_path)
+    say(program)
+    program.once()
+    folder, lines = tmp_path / "export", tmp_path / "export.jsonl"
+    written = program.json("shelves", "export", "default", str(folder))
+    again = program.json("shelves", "export", "default", str(lines), "--form", "lines")
+    assert written["knowledge"] == again["knowledge"] == len(program.shelf().entries)
+    assert written["sha256"] == again["sha256"]
+    program.run("shelves", "connect", str(tmp_path / "copy"), "--name", "copy")
+    read = program.json("shelves", "import", "copy", str(folder))
+    assert read["sha256"] == written["sha256"]
+    assert read["verified"] == read["created"] == read["knowledge"] + read["statements"]
+    assert program.json("shelves", "import", "copy", str(lines))["created"] == 0
+    program.run("shelves", "export", "nowhere", str(tmp_path / "x"), code=1)
+    program.run("shelves", "export", "default", str(folder), code=1)

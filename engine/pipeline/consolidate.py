@@ -13,7 +13,7 @@ from engine.ledger.logs import LogFile
 from engine.ledger.replies import Reply
 from engine.models.extractive import Line as ExtractiveLine
 from engine.models.extractive import extract
-from engine.pipeline import prompts
+from engine.pipeline import from_shelf, prompts
 from engine.pipeline.adjudicate import adjudicate
 from engine.pipeline.asking import ask
 from engine.pipeline.context import Context, events_between
@@ -60,7 +60,8 @@ async def consider(context: Context, session_id: str, version: int) -> None:
 
 async def consolidate(context: Context, task: Task) -> None:
     """Summarise the span, in as many runs as its length needs, each complete on its own."""
-    file = await context.readable(task.session_id, task.version)
+    lost = await from_shelf.lost(context, task.session_id, task.version)
+    file = lost or await context.readable(task.session_id, task.version)
     # A file that was cut back may end before what was queued.
     end = min(task.to_seq, file.next_seq)
     while True:
@@ -68,7 +69,7 @@ async def consolidate(context: Context, task: Task) -> None:
         start = max(task.from_seq, mark.consolidated_seq, file.cut or 0)
         if start >= end:
             break
-        covered = await _run(context, task, file, start, end)
+        covered = await _run(context, task, file, start, end, by_shelf=lost is not None)
         await context.progress.advance(None, context.shelf, task.session_id, task.version, consolidated_seq=covered)
     if context.options().archive:
         await context.queue.enqueue(
@@ -77,8 +78,11 @@ async def consolidate(context: Context, task: Task) -> None:
     await consider(context, task.session_id, task.version)
 
 
-async def _run(context: Context, task: Task, file: LogFile, start: int, end: int) -> int:
-    """One summary of the events from `start` on, at most up to `end`; returns the first event it does not cover."""
+async def _run(context: Context, task: Task, file: LogFile, start: int, end: int, *, by_shelf: bool) -> int:
+    """One summary of the events from `start` on, at most up to `end`; returns the first event it does not cover.
+
+    `by_shelf`: the log is gone, and what was said is read from the shelf.
+    """
     turn = await context.logs.last_turn(task.session_id, task.version, start)
     # Read from the beginning of the turn that `start` lies in, to know what its tools belong to.
     said = await context.visible(task.session_id, task.version, turn.seq if turn is not None else 0, end)
@@ -88,8 +92,12 @@ async def _run(context: Context, task: Task, file: LogFile, start: int, end: int
     else:
         place = (turn.start_offset, turn.start_seq) if turn is not None else (0, 0)
         budget = max(1, context.options().max_input_tokens * 4)
-        wanted = {row.id for row in said}
-        transcript = await asyncio.to_thread(_transcript, file, place, start, end, wanted, budget)
+        if by_shelf:
+            own = [row for row in said if row.seq >= start]
+            transcript = await from_shelf.transcript(context, task.session_id, own, budget, end)
+        else:
+            wanted = {row.id for row in said}
+            transcript = await asyncio.to_thread(_transcript, file, place, start, end, wanted, budget)
         covered = transcript.covered_to
         if not any(line.role != "T" for line in transcript.lines):
             return covered

@@ -162,7 +162,7 @@ async def test_con_17_a_log_that_cannot_be_read_defers(tmp_path: Path) -> None:
         log = m.log()
         turn(log)
         await m.settle()
-        log.path.unlink()
+        log.path.write_bytes(b"no frame of a log")
         await m.run("consolidate", log.session_id, 4, 0, log.seq)
         await m.run("consolidate", "session-none", 4, 0, 10)
         assert await m.statuses() == {"consolidate:session-1:4": "deferred", "consolidate:session-none:4": "deferred"}

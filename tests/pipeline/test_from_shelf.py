@@ -68,3 +68,31 @@ async def test_what_was_deleted_from_the_shelf_is_left_out(tmp_path: Path) -> No
             await m.context.writer.delete_message(f"msg-session-1-{row.ordinal}", "session-1")
         with pytest.raises(Deferred, match="the shelf has nothing of it"):
             await transcript(m.context, "session-1", said, 100_000, log.seq)
+
+
+async def test_a_span_that_is_owed_is_summarised_without_its_log(tmp_path: Path) -> None:
+    pictures = []
+    for gone in (False, True):
+        async with memory(tmp_path / str(gone)) as m:
+            log = talk(m)
+            await m.settle()
+            if gone:
+                shutil.rmtree(log.path.parent)
+            await m.run("consolidate", "session-1", 4, 0, log.seq)
+            assert await m.queue.tasks() == []
+            assert (await m.mark(log)).consolidated_seq == log.seq
+            assert list(await m.entries("sum-")) == [f"sum-session-1-0-{log.seq}"]
+            pictures.append((set(await m.entries()), await m.edges("summary")))
+    assert pictures[0] == pictures[1]
+
+
+async def test_many_spans_are_owed(tmp_path: Path) -> None:
+    async with memory(tmp_path, max_input_tokens=20) as m:
+        log = talk(m)
+        await m.settle()
+        shutil.rmtree(log.path.parent)
+        await m.run("consolidate", "session-1", 4, 0, log.seq)
+        assert await m.queue.tasks() == [] and (await m.mark(log)).consolidated_seq == log.seq
+        spans = sorted(tuple(map(int, name.rsplit("-", 2)[1:])) for name in await m.entries("sum-"))
+        assert len(spans) > 1 and spans[0][0] == 0 and spans[-1][1] == log.seq
+        assert all(before[1] == after[0] for before, after in zip(spans, spans[1:], strict=False))
