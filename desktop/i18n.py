@@ -86,9 +86,10 @@ def _known(text: str) -> str | None:
 
 
 def join(*sentences: str) -> str:
-    """Sentences of the engine one after the other, each ended, in the chosen language."""
+    """Sentences of the engine one after the other, each begun and ended as one, in the chosen language."""
     stop, gap = ("。", "") if chinese() else (".", " ")
     said = [heard(one) for one in sentences if one]
+    said = [one[0].upper() + one[1:] if re.match("[a-z]+ ", one) else one for one in said]
     return gap.join(one if one[-1] in ".。!?？：:…" else one + stop for one in said)
 
 

@@ -120,5 +120,6 @@ def test_what_the_engine_says_is_shown_in_the_language_of_the_windows(english, s
 
 def test_sentences_are_ended_and_joined(english) -> None:
     assert i18n.join("The disk is full", "", "Free some space.") == "The disk is full. Free some space."
+    assert i18n.join("the answer broke off", "a/b c") == "The answer broke off. a/b c."
     i18n.use("zh_CN")
     assert i18n.join("The disk is full", "No network") == "磁盘已满。没有网络。"

@@ -284,7 +284,7 @@ def test_review_shows_the_attempts_and_offers_the_other_models(qtbot) -> None:
     told = [label.text().partition(" · ")[2] for label in card.history]
     assert told == [
         "deepseek/chat\nDeepSeek refused the key (401).",
-        "ollama/qwen · 2 times · 2\u202f434 tokens\nthe answer broke off.",
+        "ollama/qwen · 2 times · 2\u202f434 tokens\nThe answer broke off.",
     ]
     assert without.history == []
     assert card.others is not None and card.others.text() == "Retry with ollama/qwen"
