@@ -45,7 +45,6 @@ RECENT = 12  # conversations in the menu
 LISTS_PAUSE = 1.0  # seconds between two refreshes of the lists
 STOP_LIMIT = 1.0
 FRAME = QSize(16, 40)  # about what a window manager puts around a window
-KEY_REFUSED = "auth:"  # how the key of the engine's notice about a provider's key begins
 FAILED_TASKS = "failed-tasks"  # the engine's notice about tasks that wait in Review
 
 type Tell = Callable[[str], None]
@@ -253,8 +252,6 @@ class Companion:
         await self._say("shelf", sentence, "")
 
     async def _notice(self, notice: Notice) -> None:
-        if notice.key.startswith(KEY_REFUSED):
-            return  # the notice about the model, or about the task that failed by it, says the same
         open_it, label = self.open_status, tr("Open")
         if notice.key == FAILED_TASKS:
             open_it, label = self.open_review, tr("Review")

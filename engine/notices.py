@@ -54,15 +54,17 @@ class Notices:
 
     def task_died(self, name: str, error: BaseException) -> None:
         """A part of the engine ended by an error of its own."""
-        message = f"“{name}” ended by {type(error).__name__}."
+        message = f"“{name}” ended by an error that nobody expected; the companion's log holds it."
         self.problem(f"task {name}", Environment("A part of the companion stopped", message, "Start it again."))
 
     def model_setting(self, key: str, sentence: str) -> None:
-        """A model is asked otherwise than it was set."""
+        """A model is asked otherwise than it was set. A refused key is said by `route_refused`, with its route."""
+        if key.startswith("auth:"):
+            return
         log.warning("%s", sentence)
         self._bus.emit(Notice(key, "A model setting has no effect", sentence, "Look at Settings, Models."))
 
     def route_refused(self, route: Route, reason: str) -> None:
         """A provider does not accept the key."""
         action = "Check the key of this model under Settings, Models."
-        self._bus.emit(Notice(f"route {route}", f"{route} refuses the key", reason, action))
+        self._bus.emit(Notice(f"route {route}", f"{route} cannot be asked", reason, action))

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
-LIMIT = 60
+LIMIT = 150
 
 
 def _wants_qt(item: pytest.Item) -> bool:

@@ -250,11 +250,11 @@ class Logs:
         rows = await self._ledger.read(sql, (session_id, version, at_most))
         return TurnMark(*rows[0]) if rows else None
 
-    async def turns(self, session_id: str, version: int, after: int, at_most: int) -> list[TurnMark]:
-        """Finished turns that end in (after, at_most], in order."""
-        sql = f"{_SELECT_MARKS} AND seq > ? AND seq <= ? ORDER BY seq"
-        rows = await self._ledger.read(sql, (session_id, version, after, at_most))
-        return [TurnMark(*row) for row in rows]
+    async def turns(self, session_id: str, version: int, after: int, at_most: int, limit: int = -1) -> list[TurnMark]:
+        """Finished turns that end in (after, at_most], in order; the first `limit` of them, -1 for all."""
+        sql = "SELECT * FROM mark WHERE session_id = ? AND version = ? AND seq > ? AND seq <= ? ORDER BY seq LIMIT ?"
+        rows = await self._ledger.read(sql, (session_id, version, after, at_most, limit))
+        return [TurnMark(**{name: row[name] for name in _MARK_COLUMNS}) for row in rows]
 
     async def choice(self, shelf: str) -> int | None:
         """From when conversations may be recorded on a shelf (epoch ms, 0 = all), or null while unanswered."""

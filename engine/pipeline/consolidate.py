@@ -9,7 +9,7 @@ from aiosqlite import Connection
 
 from engine.collector.spans import Transcript, assemble, transcript_lines
 from engine.collector.triggers import first_due
-from engine.ledger.logs import LogFile
+from engine.ledger.logs import LogFile, TurnMark
 from engine.ledger.replies import Reply
 from engine.models.extractive import Line as ExtractiveLine
 from engine.models.extractive import extract
@@ -24,6 +24,8 @@ from engine.shelf.body import classified
 from engine.shelf.names import message_name, summary_name, work_unit_name
 
 log = logging.getLogger(__name__)
+
+_PAGE = 64
 
 
 async def consider(context: Context, session_id: str, version: int) -> None:
@@ -48,14 +50,24 @@ async def consider(context: Context, session_id: str, version: int) -> None:
     waiting = await context.logs.tokens(session_id, version, since, mark.logged_seq, context.cutoff)
     if waiting < options.thresholds.least:
         return
-    turns = await context.logs.turns(session_id, version, since, mark.logged_seq)
-    if not turns:
-        return
-    last = await context.logs.last_turn(session_id, version, since)
-    rows = await context.visible(session_id, version, since, mark.logged_seq)
-    due = first_due(turns, rows, last.turn if last is not None else turns[0].turn - 1, options.thresholds)
+    due = await _first_due(context, session_id, version, since, mark.logged_seq)
     if due is not None:
         await context.queue.enqueue("consolidate", session_id, version, start, due.seq, file.project, immediate=True)
+
+
+async def _first_due(context: Context, session_id: str, version: int, since: int, logged: int) -> TurnMark | None:
+    """The first turn in (since, logged] at which a summary is due, looked for in pages: a backlog may be long."""
+    last = await context.logs.last_turn(session_id, version, since)
+    page = _PAGE
+    while turns := await context.logs.turns(session_id, version, since, logged, page):
+        whole = len(turns) < page
+        rows = await context.visible(session_id, version, since, logged if whole else turns[-1].seq)
+        before = last.turn if last is not None else turns[0].turn - 1
+        due = first_due(turns, rows, before, context.options().thresholds)
+        if due is not None or whole:
+            return due
+        page *= 4
+    return None
 
 
 async def consolidate(context: Context, task: Task) -> None:

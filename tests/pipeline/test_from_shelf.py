@@ -1,5 +1,6 @@
 """When the log is gone, what is owed is read from the shelf's own messages."""
 
+import itertools
 import shutil
 from pathlib import Path
 
@@ -95,4 +96,4 @@ async def test_many_spans_are_owed(tmp_path: Path) -> None:
         assert await m.queue.tasks() == [] and (await m.mark(log)).consolidated_seq == log.seq
         spans = sorted(tuple(map(int, name.rsplit("-", 2)[1:])) for name in await m.entries("sum-"))
         assert len(spans) > 1 and spans[0][0] == 0 and spans[-1][1] == log.seq
-        assert all(before[1] == after[0] for before, after in zip(spans, spans[1:], strict=False))
+        assert all(before[1] == after[0] for before, after in itertools.pairwise(spans))

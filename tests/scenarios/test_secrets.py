@@ -182,6 +182,6 @@ async def test_no_secret_is_in_a_notice_or_a_problem(tmp_path: Path) -> None:
         finally:
             await engine.stop()
     notices = [event for event in told if isinstance(event, Notice)]
-    assert {notice.title for notice in notices} >= {"lab0/model-0 refuses the key", "Something needs you"}
+    assert {notice.title for notice in notices} >= {"lab0/model-0 cannot be asked", "Something needs you"}
     assert _leaks(repr(told)) == []
     assert _leaks(repr(seen)) == []
