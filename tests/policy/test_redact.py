@@ -176,7 +176,7 @@ READABLE = [
     "sha256:9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
     "uuid 550e8400-e29b-41d4-a716-446655440000 version 1.2.3-rc.4",
     "docker run -p 8080:80 -u 1000:1000 image; git push -u origin main; mysql -u root -p mydb",
-    "ssh://git@github.com/x git@github.com:x/y.git https://host:8080/a@b https://registry.npmjs.org/@scope/pkg",
+    "ssh://git@github.com/x git@github.com:x/y.git https://host:8080/a@b https://registry.example.org/@scope/pkg",
     "Basic authentication is the bearer of JavaScript",
     "PWD=/home/someone/project OLDPWD=/home",
     "A file that starts with `-----BEGIN PRIVATE KEY-----` is a key; check the rest too.",
