@@ -48,7 +48,7 @@ def talk(folder: Path, session_id: str = "session-1", turns: int = 2) -> LogWrit
 
 
 def problems(one: Engine) -> list[str]:
-    return [problem.key for problem in one._problems.values()]
+    return [problem.key for problem in one._notices.problems()]
 
 
 @pytest.mark.parametrize("sign", ["row", "state"], ids=lambda sign: f"LOG-14 {sign}")
