@@ -45,10 +45,11 @@ class Configuration:
         """Whether an embeddings endpoint is set up."""
         return self.provider == "remote" and bool(self.api_url)
 
-    @property
-    def embedder(self) -> str:
-        """What `shelf_status` says about the model."""
-        return f"the remote API model {self.api_model}" if self.provider == "remote" else self.model or "no model"
+    def embedder(self, folder: Path) -> str:
+        """What `shelf_status` calls the model of a shelf (contracts/hypatia.md 3.4)."""
+        if self.provider == "remote":
+            return f"the remote API model {self.api_model}"
+        return self.model or f"the model at {folder / 'embedding_model.onnx'}"
 
     @property
     def identity(self) -> str:

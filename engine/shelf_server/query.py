@@ -18,6 +18,7 @@ from engine.shelf_server.conditions import (
     text_of,
 )
 from engine.shelf_server.errors import ToolError
+from engine.shelf_server.finding import search
 from engine.shelf_server.jse import QUERIES, Call, Literal, Node, Quote, Symbol, describe, evaluation_error, parse
 from engine.shelf_server.search import Narrowing
 from engine.shelf_server.shelf import Row, Shelf, time_text
@@ -147,7 +148,7 @@ class _Query:
         catalog = self.node.options.get("catalog")
         catalog = catalog if isinstance(catalog, str) else self.table
         limit, offset = self._option("limit", _PAGE), max(self._option("offset", 0), 0)
-        found = self.shelf.search(_sub_text(node), Narrowing(catalog), limit, offset)
+        found = search(self.shelf, _sub_text(node), Narrowing(catalog), limit, offset)
         return Sql(f"{KEYS[self.table]} IN (SELECT value FROM json_each(?))", (json.dumps([h.key for h in found]),))
 
     def _similar(self, node: Call) -> Sql:

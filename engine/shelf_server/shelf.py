@@ -3,26 +3,19 @@
 import contextlib
 import json
 import sqlite3
-import sys
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from engine.policy.cjk import OPERATORS, query_text, search_terms
 from engine.shelf_server import configuration, copies, schema
 from engine.shelf_server.conditions import KEYS, Table
 from engine.shelf_server.content import Document, csv_key, document, dump, fts_columns, postings
 from engine.shelf_server.errors import ToolError
-from engine.shelf_server.search import Hit, Narrowing, find
 from engine.shelf_server.semantic import TABLES, Semantic
 
 FILE = "hypatia.sqlite"
 _BUSY_SECONDS = 5.0
-_AT_ONCE = 500  # entries of another program that are indexed before a search; the keeper does the rest
 _FOLLOW = f"UPDATE meta SET v = (SELECT v FROM meta WHERE k = 'content_clock') WHERE k = '{schema.CLOCK_KEY}'"
-_RANKS, _MEANING = 60, 0.7  # of reciprocal ranks: how flat, and what meaning counts beside words
-_NEAREST = 100
-_WEIGHTS = "10.0, 1.0, 5.0, 3.0"
 
 Row = dict[str, Any]
 
@@ -255,62 +248,6 @@ class Shelf:
             _unindex(db, catalog, key)
         return True
 
-    def search(self, query: str, narrowing: Narrowing, limit: int, offset: int) -> list[Hit]:
-        """Full-text hits, best first. Words are ORed, unless the query is written with AND, OR or NOT (7.2)."""
-        with contextlib.suppress(ToolError):  # somebody else writes, or nobody can: what is indexed is found
-            self.catch_up(_AT_ONCE)
-        if any(word in OPERATORS for word in query.split()):
-            with contextlib.suppress(ToolError):  # operators in the wrong places are words
-                return self._boolean(query, narrowing, limit, offset)
-        terms = search_terms(query)
-        wanted = sys.maxsize if limit < 0 else limit + offset
-        found = find(self.rows, terms, narrowing, wanted) if terms else []
-        return self._fused(query, narrowing, found, wanted)[offset:]
-
-    def _fused(self, query: str, narrowing: Narrowing, found: list[Hit], wanted: int) -> list[Hit]:
-        """Hits by words and hits by meaning in one order, where there are vectors: by weighted reciprocal ranks."""
-        vector = self.semantic.usable_vector(query) if query.strip() else None
-        if vector is None:
-            return found
-        text, parameters = narrowing.condition()
-        sql = (
-            "SELECT d.id, d.key FROM json_each(?) j CROSS JOIN docs d ON d.key = j.value AND d.catalog = ? "
-            f"WHERE {text}"
-        )
-        by_id = {hit.id: hit for hit in found}
-        scores = {hit.id: 1 / (_RANKS + rank) for rank, hit in enumerate(found)}
-        for catalog in TABLES:
-            keys = self.semantic.keys(vector, catalog, min(wanted, _NEAREST) * 4)
-            allowed = {key: id_ for id_, key in self.rows(sql, (json.dumps(keys), catalog, *parameters))}
-            for rank, key in enumerate([key for key in keys if key in allowed][:wanted]):
-                id_ = allowed[key]
-                by_id.setdefault(id_, Hit(id_, catalog, key, 0.0))
-                scores[id_] = scores.get(id_, 0.0) + _MEANING / (_RANKS + rank)
-        best = sorted(by_id, key=lambda id_: (-scores[id_], -id_))[:wanted]
-        return [by_id[id_]._replace(score=scores[id_]) for id_ in best]
-
-    def _boolean(self, query: str, narrowing: Narrowing, limit: int, offset: int) -> list[Hit]:
-        text, parameters = narrowing.condition()
-        sql = (
-            f"SELECT d.id, d.catalog, d.key, -bm25(docs_fts, {_WEIGHTS}) FROM docs_fts "
-            f"CROSS JOIN docs d ON d.id = docs_fts.rowid WHERE docs_fts MATCH ? AND {text} "
-            "ORDER BY 4 DESC, 1 DESC LIMIT ? OFFSET ?"
-        )
-        return [Hit(*row) for row in self.rows(sql, (query_text(query), *parameters, limit, offset))]
-
-    def contents(self, hits: Sequence[Hit]) -> list[Row]:
-        """Hits as rows of `search`; `content` is the stored text (3.6)."""
-        sql = (
-            "SELECT d.id, coalesce(k.content, s.content) FROM json_each(?) j CROSS JOIN docs d ON d.id = j.value "
-            "LEFT JOIN knowledge k ON d.catalog = 'knowledge' AND k.name = d.key "
-            "LEFT JOIN statement s ON d.catalog = 'statement' AND s.triple = d.key"
-        )
-        stored = dict(self.rows(sql, (json.dumps([hit.id for hit in hits]),)))
-        return [
-            {"id": hit.id, "catalog": hit.catalog, "key": hit.key, "content": stored[hit.id], "rank": -hit.score}
-            for hit in hits
-        ]
-
     def values(self, field: str) -> list[Row]:
         """Distinct values of `scopes` or `tags` with the number of entries that carry them (3.9)."""
         sql = (
@@ -331,7 +268,7 @@ class Shelf:
             "name": self.name,
             "path": str(self.path),
             "postgres": False,
-            "embedder": self.configuration.embedder,
+            "embedder": self.configuration.embedder(self.path),
             "semantic_search_off": self.configuration.off(),
             "attention": self._damage() or self.semantic.attention(debt),
             "debt": debt,

@@ -1,33 +1,18 @@
-"""The tools: names, arguments, and what each does (contracts/hypatia.md 3)."""
+"""The tools as they are listed: names, words and arguments (contracts/hypatia.md 3)."""
 
-import dataclasses
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
-from engine.shelf_server import archives, query
+from engine.shelf_server import calls
 from engine.shelf_server.arguments import Field, check, input_schema
-from engine.shelf_server.conditions import Conditions, Sql, Table, joined
-from engine.shelf_server.content import clean, clean_positions, clean_scopes, csv_key, document
-from engine.shelf_server.errors import ToolError
-from engine.shelf_server.jse import from_argument
+from engine.shelf_server.calls import TARGETS, Arguments, Result
 from engine.shelf_server.registry import DEFAULT, Registry
-from engine.shelf_server.search import Narrowing
-from engine.shelf_server.shelf import Shelf
-
-Arguments = dict[str, Any]
-Result = dict[str, Any]
 
 _SHELF = Field("string", "The shelf to use; `default` when omitted.", default=DEFAULT)
 _NAME = Field("string", "The exact name of the entry.", required=True)
 _JSE = "as JSON or as JSON text"
 _CATALOG = {"enum": ["knowledge", "statement"]}
-_TARGETS: dict[str, tuple[Table, ...]] = {
-    "knowledge": ("knowledge",),
-    "statement": ("statement",),
-    "both": ("knowledge", "statement"),
-}
 _ENTRY = {
     "data": Field("string", "The text of the entry, usually Markdown."),
     "tags": Field("strings", "Labels, each one exact."),
@@ -82,225 +67,6 @@ def _write(*, idempotent: bool, destructive: bool = False) -> dict[str, bool]:
     }
 
 
-def _page(given: Arguments) -> None:
-    if given["limit"] < 1:
-        raise ToolError(f"limit must be at least 1, got {given['limit']}")
-    if given.get("offset", 0) < 0:
-        raise ToolError(f"offset must not be negative, got {given['offset']}")
-
-
-def _rows(rows: list[dict[str, Any]]) -> Result:
-    return {"rows": rows, "total_count": len(rows)}
-
-
-def _list_shelves(registry: Registry, _: Arguments) -> Result:
-    shelves = []
-    for name in registry.names():
-        try:
-            registry.shelf(name)
-            connected = True
-        except ToolError:
-            connected = False
-        shelves.append({"name": name, "path": str(registry.path(name)), "connected": connected})
-    return {"shelves": shelves}
-
-
-def _shelf(registry: Registry, given: Arguments) -> Shelf:
-    return registry.shelf(given["shelf"])
-
-
-def _status(registry: Registry, given: Arguments) -> Result:
-    return _shelf(registry, given).status()
-
-
-def _query(registry: Registry, given: Arguments) -> Result:
-    expression = from_argument(given["jse"], "JSE")
-    shelf = _shelf(registry, given)
-    found = _rows(query.run(shelf, expression))
-    return {**found, "embedding": shelf.semantic.debt()} if query.asks_for_meaning(expression) else found
-
-
-def _search(registry: Registry, given: Arguments) -> Result:
-    _page(given)
-    shelf = _shelf(registry, given)
-    return _rows(shelf.contents(shelf.search(given["query"], _narrowing(given), given["limit"], given["offset"])))
-
-
-def _narrowing(given: Arguments) -> Narrowing:
-    """What the lists given to a search allow: no list is no limit, an empty one allows nothing (forbids nothing)."""
-    scopes, tags, without = given["scopes"], given["tags"], given["exclude_tags"]
-    return Narrowing(
-        catalog=given["catalog"],
-        scopes=None if scopes is None else tuple(clean_scopes(scopes)),
-        tags=None if tags is None else tuple(clean(tags)),
-        exclude_tags=None if without is None else tuple(clean(without)),
-    )
-
-
-def _similar(registry: Registry, given: Arguments) -> Result:
-    _page(given)
-    where = None if given["where"] is None else from_argument(given["where"], "where")
-    shelf = _shelf(registry, given)
-    tables = _TARGETS.get(given["target"])
-    if tables is None:
-        raise ToolError(
-            f"validation error: invalid target '{given['target']}': must be 'knowledge', 'statement', or 'both'"
-        )
-    # For both kinds the filter is looked at first; for one, whether there is a model (6.6).
-    if len(tables) > 1 and where is not None:
-        query.filters(where, tables)
-    shelf.semantic.check()
-    conditions = {} if where is None else query.filters(where, tables)
-    rows: list[dict[str, Any]] = []
-    vector = shelf.semantic.query_vector(given["query"])
-    for table in tables:
-        condition = _similar_condition(table, conditions.get(table), given)
-        found = shelf.semantic.similar(vector, table, given["limit"], condition)
-        rows += [{**row, "catalog": table} for row in found] if len(tables) > 1 else found
-    rows.sort(key=lambda row: row["distance"])
-    return {**_rows(rows[: given["limit"]]), "embedding": shelf.semantic.debt()}
-
-
-def _similar_condition(table: Table, where: Sql | None, given: Arguments) -> Sql | None:
-    compiler, parts = Conditions(table), [] if where is None else [where]
-    if tags := clean(given["tags"] or []):
-        parts.append(joined([compiler.indexed("tags", tag) for tag in tags], "OR"))
-    for tag in clean(given["exclude_tags"] or []):
-        inside = compiler.indexed("tags", tag)
-        parts.append(Sql(f"NOT ({inside.text})", inside.parameters))
-    return joined(parts, "AND") if parts else None
-
-
-def _model_list(_: Registry, __: Arguments) -> Result:
-    return {"models": []}
-
-
-def _model_attach(_: Registry, given: Arguments) -> Result:
-    raise ToolError(
-        f"embedding error: model '{given['name']}' is not installed; the built-in server runs no models itself: "
-        "name an embeddings endpoint in the shelf's shelf.toml"
-    )
-
-
-def _archive_store(registry: Registry, given: Arguments) -> Result:
-    shelf = _shelf(registry, given)
-    name = given["name"] if given["name"] is not None else Path(given["file"]).name
-    if shelf.knowledge(name) is not None:  # before the file there is overwritten
-        raise ToolError("storage error: SQLite error: UNIQUE constraint failed: knowledge.name")
-    stored = archives.store(shelf.path / "archives", given["file"], name)
-    shelf.create_knowledge(name, document(stored.content))
-    shelf.create_statement(name, "is_a", "archive", document({"tags": ["archive"]}))
-    return {**stored.answer, "embedding": shelf.semantic.debt()}
-
-
-def _archive_get(registry: Registry, given: Arguments) -> Result:
-    try:
-        path = archives.find(_shelf(registry, given).path / "archives", given["name"])
-    except ToolError:
-        path = None
-    if path is None:
-        raise ToolError(f"not found: archive '{given['name']}' in shelf '{given['shelf']}'")
-    return {"name": given["name"], "path": str(path)}
-
-
-def _archive_list(registry: Registry, given: Arguments) -> Result:
-    names = archives.names(_shelf(registry, given).path / "archives")
-    return {"files": [archives.SCHEME + name for name in names]}
-
-
-def _backfill(registry: Registry, given: Arguments) -> Result:
-    limit = given["limit"]
-    if not 1 <= limit <= 512:
-        raise ToolError(f"limit must be between 1 and 512, got {limit}")
-    shelf = _shelf(registry, given)
-    shelf.semantic.check()
-    batch = shelf.semantic.run(limit)
-    return {**dataclasses.asdict(batch), "embedding": shelf.semantic.debt()}
-
-
-def _session_current(registry: Registry, given: Arguments) -> Result:
-    scope = given["scope"]
-    # `$` at the start of a text is doubled in the language, so that a scope is never read as a symbol.
-    value = "$" + scope if scope.startswith("$") else scope
-    expression = ["$not-summaried", "message", ["$contains", "scopes", value]]
-    return _rows(query.run(_shelf(registry, given), expression))
-
-
-def _values(field: str) -> Callable[[Registry, Arguments], Result]:
-    def run(registry: Registry, given: Arguments) -> Result:
-        values = _shelf(registry, given).values(field)
-        return {"field": field, "total_count": len(values), "values": values}
-
-    return run
-
-
-def _exists(field: str) -> Callable[[Registry, Arguments], Result]:
-    def run(registry: Registry, given: Arguments) -> Result:
-        value = given["value"]
-        return {"field": field, "value": value, "exists": _shelf(registry, given).has_value(field, value)}
-
-    return run
-
-
-def _fields(given: Arguments) -> dict[str, Any]:
-    """The content fields somebody gave, cleaned."""
-    fields = {name: given[name] for name in _ENTRY if given[name] is not None}
-    for name in ("tags", "synonyms", "figures"):
-        if name in fields:
-            fields[name] = clean(fields[name])
-    if "scopes" in fields:
-        fields["scopes"] = clean_scopes(fields["scopes"])
-    return fields
-
-
-def _knowledge_create(registry: Registry, given: Arguments) -> Result:
-    shelf, name = _shelf(registry, given), given["name"]
-    if not shelf.create_knowledge(name, document(_fields(given))):
-        raise ToolError(f"knowledge '{name}' already exists; use knowledge_update to change it")
-    return {"name": name, "created": True, "embedding": shelf.semantic.debt()}
-
-
-def _knowledge_get(registry: Registry, given: Arguments) -> Result:
-    found = _shelf(registry, given).knowledge(given["name"])
-    if found is None:
-        raise ToolError(f"not found: knowledge '{given['name']}'")
-    return found
-
-
-def _knowledge_update(registry: Registry, given: Arguments) -> Result:
-    shelf, name, fields = _shelf(registry, given), given["name"], _fields(given)
-    if not fields:
-        raise ToolError(f"nothing to update: pass at least one of {', '.join(_ENTRY)}")
-    changed = shelf.update_knowledge(name, fields)
-    if changed is None:
-        raise ToolError(f"not found: knowledge '{name}'")
-    return {"name": name, "changed": changed, "embedding": shelf.semantic.debt()}
-
-
-def _knowledge_delete(registry: Registry, given: Arguments) -> Result:
-    if not _shelf(registry, given).delete("knowledge", given["name"]):
-        raise ToolError(f"not found: knowledge '{given['name']}'")
-    return {"name": given["name"], "deleted": True}
-
-
-def _statement_create(registry: Registry, given: Arguments) -> Result:
-    shelf = _shelf(registry, given)
-    triple = {position: given[position] for position in _TRIPLE}
-    fields = {name: given[name] for name in ("data", "embed") if given[name] is not None}
-    fields["synonyms"] = clean_positions(given["synonyms"] or {})
-    fields["scopes"] = clean_scopes(given["scopes"] or [])
-    created = shelf.create_statement(given["head"], given["relation"], given["tail"], document(fields))
-    return {**triple, "created": created, "embedding": shelf.semantic.debt()}
-
-
-def _statement_delete(registry: Registry, given: Arguments) -> Result:
-    triple = {position: given[position] for position in _TRIPLE}
-    key = csv_key(given["head"], given["relation"], given["tail"])
-    if not _shelf(registry, given).delete("statement", key):
-        raise ToolError(f"not found: statement '{key}'")
-    return {**triple, "deleted": True}
-
-
 def _listing(kind: str, field: str, what: str) -> tuple[Tool, Tool]:
     return (
         Tool(
@@ -309,7 +75,7 @@ def _listing(kind: str, field: str, what: str) -> tuple[Tool, Tool]:
             f"Every {kind} in use on a shelf, with the number of entries that carry it.",
             {"shelf": _SHELF},
             _READ,
-            _values(field),
+            calls.values(field),
         ),
         Tool(
             f"{kind}_exists",
@@ -317,7 +83,7 @@ def _listing(kind: str, field: str, what: str) -> tuple[Tool, Tool]:
             f"Whether any entry carries exactly this {what}.",
             {"value": _VALUE, "shelf": _SHELF},
             _READ,
-            _exists(field),
+            calls.exists(field),
         ),
     )
 
@@ -329,16 +95,16 @@ _TOOLS = (
         "All shelves, where they are, and whether they are open.",
         {},
         _READ,
-        _list_shelves,
+        calls.list_shelves,
     ),
-    Tool("shelf_status", "Shelf status", "The state of one shelf.", {"shelf": _SHELF}, _READ, _status),
+    Tool("shelf_status", "Shelf status", "The state of one shelf.", {"shelf": _SHELF}, _READ, calls.status),
     Tool(
         "query",
         "Query",
         "Find entries by exact conditions, written in JSE; newest first.",
         {"jse": Field("any", f"The query, {_JSE}.", required=True), "shelf": _SHELF},
         _READ,
-        _query,
+        calls.query,
     ),
     Tool(
         "search",
@@ -357,7 +123,7 @@ _TOOLS = (
             "shelf": _SHELF,
         },
         _READ,
-        _search,
+        calls.search,
     ),
     Tool(
         "similar",
@@ -366,7 +132,7 @@ _TOOLS = (
         {
             "query": Field("string", "What to look for.", required=True),
             "target": Field(
-                "string", "Kind of entry; `both` when omitted.", default="both", extra={"enum": [*_TARGETS]}
+                "string", "Kind of entry; `both` when omitted.", default="both", extra={"enum": [*TARGETS]}
             ),
             "limit": Field("integer", "Rows at most; 100 when omitted.", default=100, extra={"minimum": 1}),
             "tags": Field("strings", "Only entries with at least one of these."),
@@ -375,16 +141,18 @@ _TOOLS = (
             "shelf": _SHELF,
         },
         _READ,
-        _similar,
+        calls.similar,
     ),
-    Tool("model_list", "List models", "Embedding models that are installed on this machine.", {}, _READ, _model_list),
+    Tool(
+        "model_list", "List models", "Embedding models that are installed on this machine.", {}, _READ, calls.model_list
+    ),
     Tool(
         "model_attach",
         "Attach a model",
         "Let a shelf use an installed embedding model.",
         {"name": Field("string", "The name of the model.", required=True), "shelf": _SHELF},
         _write(idempotent=True),
-        _model_attach,
+        calls.model_attach,
     ),
     Tool(
         "session_current",
@@ -392,7 +160,7 @@ _TOOLS = (
         "Logged messages of a scope that no summary covers, oldest first.",
         {"scope": Field("string", "The scope; the global one when omitted.", default=""), "shelf": _SHELF},
         _READ,
-        _session_current,
+        calls.session_current,
     ),
     *_listing("scope", "scopes", "scope"),
     *_listing("tag", "tags", "tag"),
@@ -402,7 +170,7 @@ _TOOLS = (
         "Store a new entry under a name of its own.",
         {"name": _NAME, **_ENTRY, "shelf": _SHELF},
         _write(idempotent=False),
-        _knowledge_create,
+        calls.knowledge_create,
     ),
     Tool(
         "knowledge_get",
@@ -410,7 +178,7 @@ _TOOLS = (
         "One entry by its name.",
         {"name": _NAME, "shelf": _SHELF},
         _READ,
-        _knowledge_get,
+        calls.knowledge_get,
     ),
     Tool(
         "knowledge_update",
@@ -418,7 +186,7 @@ _TOOLS = (
         "Replace the given fields of an entry; omitted ones stay, empty ones are cleared.",
         {"name": _NAME, **_ENTRY, "shelf": _SHELF},
         _write(idempotent=True),
-        _knowledge_update,
+        calls.knowledge_update,
     ),
     Tool(
         "knowledge_delete",
@@ -426,7 +194,7 @@ _TOOLS = (
         "Remove an entry; statements that name it stay.",
         {"name": _NAME, "shelf": _SHELF},
         _write(idempotent=False, destructive=True),
-        _knowledge_delete,
+        calls.knowledge_delete,
     ),
     Tool(
         "statement_create",
@@ -441,7 +209,7 @@ _TOOLS = (
             "shelf": _SHELF,
         },
         _write(idempotent=True),
-        _statement_create,
+        calls.statement_create,
     ),
     Tool(
         "statement_delete",
@@ -449,7 +217,7 @@ _TOOLS = (
         "Remove a statement; the things it names stay.",
         {**_TRIPLE, "shelf": _SHELF},
         _write(idempotent=False, destructive=True),
-        _statement_delete,
+        calls.statement_delete,
     ),
     Tool(
         "archive_store",
@@ -461,7 +229,7 @@ _TOOLS = (
             "shelf": _SHELF,
         },
         _write(idempotent=False),
-        _archive_store,
+        calls.archive_store,
     ),
     Tool(
         "archive_get",
@@ -469,9 +237,11 @@ _TOOLS = (
         "Where a kept file lies.",
         {"name": Field("string", "The name it is kept under.", required=True), "shelf": _SHELF},
         _READ,
-        _archive_get,
+        calls.archive_get,
     ),
-    Tool("archive_list", "List kept files", "All files kept with a shelf.", {"shelf": _SHELF}, _READ, _archive_list),
+    Tool(
+        "archive_list", "List kept files", "All files kept with a shelf.", {"shelf": _SHELF}, _READ, calls.archive_list
+    ),
     Tool(
         "backfill",
         "Make missing vectors",
@@ -483,7 +253,7 @@ _TOOLS = (
             "shelf": _SHELF,
         },
         _write(idempotent=True),
-        _backfill,
+        calls.backfill,
     ),
 )
 TOOLS: Mapping[str, Tool] = {tool.name: tool for tool in _TOOLS}
