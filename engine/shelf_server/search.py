@@ -19,7 +19,7 @@ from engine.policy.cjk import Term
 Rows = Callable[[str, Sequence[Any]], list[tuple[Any, ...]]]
 
 _TOO_COMMON = 50_000  # entries
-_FEW = 5_000  # entries that are worth knowing one by one before scoring
+_FEW = 30_000  # entries that are worth knowing one by one before scoring
 _TERMS = 48
 _CANDIDATES = 200
 _IN_CONTEXT = 60  # candidates whose neighbours are looked at
@@ -58,13 +58,9 @@ class Narrowing:
         for path, values in (("scopes", self.scopes), ("tags", self.tags)):
             if values is None:
                 continue
-            found = rows(
-                f"SELECT doc_id FROM json_index WHERE path = ? AND value IN ({_marks(values)}) AND kind = 'string' "
-                f"LIMIT {_FEW + 1}",
-                (path, *values),
-            )
-            if len(found) <= _FEW:
-                ids = {id_ for (id_,) in found}
+            sql = f"SELECT doc_id FROM json_index WHERE path = ? AND value IN ({_marks(values)}) AND kind = 'string'"
+            if not rows(f"{sql} LIMIT 1 OFFSET {_FEW}", (path, *values)):
+                ids = {id_ for (id_,) in rows(sql, (path, *values))}
                 allowed = ids if allowed is None else allowed & ids
         return allowed
 
