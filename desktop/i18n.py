@@ -1,36 +1,62 @@
-"""The two languages of the windows: the English text is the key, `zh_CN.json` holds the Chinese one.
+"""The two languages of the windows: the English text is the key, a Qt Linguist file holds the Chinese one.
 
-The engine speaks English only; `engine.zh_CN.json` holds what it says often, with `{names}` for the parts that vary.
+Its context `windows` has the texts given to `tr` and `trn`, its context `engine` what the engine says, with `{names}`
+for the parts that vary: the engine speaks English only. `packaging/translations.py` keeps the file complete. It is read
+as it is: nothing has to be built, and the sentences of the engine are met by pattern, which a compiled file cannot do.
 """
 
-import json
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from xml.etree import ElementTree
 
-from PySide6.QtCore import QLocale
+from PySide6.QtCore import QCoreApplication, QLibraryInfo, QLocale, QTranslator
 
 from desktop.resources import resource
 
+WINDOWS, ENGINE = "windows", "engine"
+
+type Catalogue = dict[str, dict[str, str]]
+type Pattern = tuple[re.Pattern[str], str]
+
 _words: dict[str, str] = {}
 _heard: dict[str, str] = {}
-_patterns: list[tuple[re.Pattern[str], str]] = []
+_patterns: list[Pattern] = []
+_qt: list[QTranslator] = []  # Qt's own texts: the buttons of its dialogs
 
 
 def use(choice: str) -> None:
     """Speak `en`, `zh_CN`, or with `system` what the desktop speaks."""
     for known in (_words, _heard, _patterns):
         known.clear()
+    while _qt:
+        QCoreApplication.removeTranslator(_qt.pop())
     if choice == "system":
         choice = "zh_CN" if any(name.startswith("zh") for name in QLocale.system().uiLanguages()[:1]) else "en"
     if choice == "zh_CN":
-        _words.update(_catalogue("zh_CN.json"))
-        _heard.update(_catalogue("engine.zh_CN.json"))
-        _patterns.extend((_pattern(english), said) for english, said in _most_literal_first(_heard.items()))
+        catalogue = read(resource("translations", "companion_zh_CN.ts"))
+        for known, context in ((_words, WINDOWS), (_heard, ENGINE)):
+            known.update({text: said for text, said in catalogue[context].items() if said})
+        _patterns.extend(_patterns_of(_heard))
+        translator = QTranslator()
+        folder = QLibraryInfo.path(QLibraryInfo.LibraryPath.TranslationsPath)
+        if QCoreApplication.instance() is not None and translator.load("qtbase_zh_CN", folder):
+            QCoreApplication.installTranslator(translator)
+            _qt.append(translator)
 
 
-def _catalogue(name: str) -> dict[str, str]:
-    catalogue: dict[str, str] = json.loads(resource("translations", name).read_text("utf-8"))
-    return catalogue
+def read(path: Path) -> Catalogue:
+    """The texts of a Linguist file by context; a text that is not translated yet is empty."""
+    return {
+        context.findtext("name", ""): {
+            message.findtext("source", ""): message.findtext("translation", "") for message in context.iter("message")
+        }
+        for context in ElementTree.parse(path).getroot().iter("context")
+    }
+
+
+def _patterns_of(texts: Mapping[str, str]) -> list[Pattern]:
+    return [(_pattern(english), said) for english, said in _most_literal_first(texts.items())]
 
 
 def _most_literal_first(texts: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
@@ -77,12 +103,22 @@ def heard(text: str) -> str:
 
 
 def _known(text: str) -> str | None:
-    if text in _heard:
-        return _heard[text]
-    for pattern, said in _patterns:
+    return _met(text, _heard, _patterns)
+
+
+def _met(text: str, heard_: Mapping[str, str], patterns: Iterable[Pattern]) -> str | None:
+    if text in heard_:
+        return heard_[text]
+    for pattern, said in patterns:
         if found := pattern.fullmatch(text):
             return said.format(**{name: heard(value) for name, value in found.groupdict().items()})
-    return f"{whole}。" if text.endswith(".") and (whole := _known(text[:-1])) is not None else None
+    return f"{whole}。" if text.endswith(".") and (whole := _met(text[:-1], heard_, patterns)) is not None else None
+
+
+def unmet(texts: Iterable[str], catalogue: Mapping[str, str]) -> set[str]:
+    """Those texts of the engine that a catalogue does not know, values in place of its names."""
+    patterns = _patterns_of(catalogue)
+    return {text for text in texts if _met(text, catalogue, patterns) is None}
 
 
 def join(*sentences: str) -> str:

@@ -129,6 +129,12 @@ def test_the_readmes_tables_are_the_programs() -> None:
     assert runpy.run_path(str(ROOT / "packaging" / "readme.py"))["render"](readme) == readme
 
 
+def test_every_text_is_translated_and_no_translation_is_left_over() -> None:
+    """Otherwise run packaging/translations.py, fill in what it marks as unfinished, and run it again."""
+    tool = runpy.run_path(str(ROOT / "packaging" / "translations.py"))
+    assert tool["faults"](tool["read"](tool["FILE"])) == []
+
+
 def test_every_file_the_readme_names_is_there() -> None:
     text = (ROOT / "README.md").read_text("utf-8")
     names = re.findall(r"`((?:packaging|tests|engine|desktop|resources|\.ci)/[\w./-]*)`", text)

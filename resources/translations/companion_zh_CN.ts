@@ -1,0 +1,396 @@
+<?xml version="1.0" encoding="utf-8"?>
+<!DOCTYPE TS>
+<TS version="2.1" language="zh_CN" sourcelanguage="en">
+<context>
+    <name>windows</name>
+    <message><source>&amp;Add model</source><translation>添加模型(&amp;A)</translation></message>
+    <message><source>&amp;All conversations found</source><translation>找到的全部会话(&amp;A)</translation></message>
+    <message><source>&amp;Connect folder…</source><translation>连接文件夹(&amp;C)…</translation></message>
+    <message><source>&amp;Disconnect…</source><translation>断开(&amp;D)…</translation></message>
+    <message><source>&amp;Manage…</source><translation>管理(&amp;M)…</translation></message>
+    <message><source>&amp;Pause</source><translation>暂停(&amp;P)</translation></message>
+    <message><source>&amp;Quit</source><translation>退出(&amp;Q)</translation></message>
+    <message><source>&amp;Review…</source><translation>待处理(&amp;R)…</translation></message>
+    <message><source>&amp;Review… ({n})</source><translation>待处理(&amp;R)…（{n}）</translation></message>
+    <message><source>&amp;Shelf</source><translation>书架(&amp;S)</translation></message>
+    <message><source>&amp;Start recording</source><translation>开始记录(&amp;S)</translation></message>
+    <message><source>&amp;Use this shelf</source><translation>使用此书架(&amp;U)</translation></message>
+    <message><source>, </source><translation>，</translation></message>
+    <message><source>A fault in the program stopped “{name}”. Details: {path}</source><translation>程序故障导致“{name}”停止。详情见：{path}</translation></message>
+    <message><source>Address</source><translation>地址</translation></message>
+    <message><source>Another model</source><translation>添加其他模型</translation></message>
+    <message><source>Archive of “{name}”</source><translation>“{name}”的归档</translation></message>
+    <message><source>As the system</source><translation>跟随系统</translation></message>
+    <message><source>Asking…</source><translation>正在询问…</translation></message>
+    <message><source>Attempts so far</source><translation>此前的尝试</translation></message>
+    <message><source>Built-in (no model): picks sentences out of the conversation. Nothing is sent, nothing is paid.</source><translation>内置提取（无需模型）：从会话中挑选原句。不发送任何内容，也不产生费用。</translation></message>
+    <message><source>Connect a shelf folder</source><translation>连接书架文件夹</translation></message>
+    <message><source>Conversations appear here once one is recorded</source><translation>记录会话后会显示在这里</translation></message>
+    <message><source>Conversations are recorded on the shelf in use.</source><translation>会话记录到使用中的书架。</translation></message>
+    <message><source>Conversations known</source><translation>已知会话</translation></message>
+    <message><source>Discard</source><translation>丢弃</translation></message>
+    <message><source>Discard this task?</source><translation>丢弃此任务？</translation></message>
+    <message><source>Discard “{what}”?</source><translation>丢弃“{what}”？</translation></message>
+    <message><source>Discard…</source><translation>丢弃…</translation></message>
+    <message><source>Disconnect</source><translation>断开</translation></message>
+    <message><source>Disconnect the shelf “{name}”?</source><translation>断开书架“{name}”？</translation></message>
+    <message><source>Disconnect this shelf?</source><translation>断开此书架？</translation></message>
+    <message><source>Do not record</source><translation>不记录</translation></message>
+    <message><source>Empty: the provider's own</source><translation>留空则使用提供方的地址</translation></message>
+    <message><source>Everything in this conversation is summarised already</source><translation>此会话的内容均已总结</translation></message>
+    <message><source>Finishing what is being written, then switching to {name}…</source><translation>正在完成写入，随后切换到 {name}…</translation></message>
+    <message><source>Folder</source><translation>文件夹</translation></message>
+    <message><source>For 1 &amp;hour</source><translation>1 小时(&amp;H)</translation></message>
+    <message><source>Free of charge today: {what}</source><translation>今日免费使用：{what}</translation></message>
+    <message><source>From &amp;now on</source><translation>从现在开始(&amp;N)</translation></message>
+    <message><source>From the &amp;last</source><translation>最近(&amp;L)</translation></message>
+    <message><source>In a file only you can read</source><translation>保存在仅你可读的文件中</translation></message>
+    <message><source>In the system's keyring</source><translation>保存在系统钥匙串中</translation></message>
+    <message><source>It must be {bounds}. Not saved.</source><translation>必须是{bounds}。未保存。</translation></message>
+    <message><source>Its folder and everything in it stay where they are: {path}</source><translation>文件夹及其全部内容保持不变：{path}</translation></message>
+    <message><source>Keep</source><translation>保留</translation></message>
+    <message><source>Keep it</source><translation>保存方式</translation></message>
+    <message><source>Key</source><translation>密钥</translation></message>
+    <message><source>Keys</source><translation>密钥</translation></message>
+    <message><source>Limit for a day: {what}</source><translation>每日限额：{what}</translation></message>
+    <message><source>Looking for conversations…</source><translation>正在查找会话…</translation></message>
+    <message><source>Messages recorded today</source><translation>今日记录的消息</translation></message>
+    <message><source>Model</source><translation>模型</translation></message>
+    <message><source>Model tokens used today</source><translation>今日使用的模型 token</translation></message>
+    <message><source>Model: {route}</source><translation>模型：{route}</translation></message>
+    <message><source>Move down</source><translation>下移</translation></message>
+    <message><source>Move up</source><translation>上移</translation></message>
+    <message><source>Name as the provider spells it</source><translation>按提供方的写法填写名称</translation></message>
+    <message><source>Needs attention</source><translation>需要注意</translation></message>
+    <message><source>Needs attention: {what}</source><translation>需要注意：{what}</translation></message>
+    <message><source>No conversation was found yet. They appear as soon as an agent writes one.</source><translation>尚未找到会话。智能体写入会话后即会出现。</translation></message>
+    <message><source>No setting matches.</source><translation>没有匹配的设置。</translation></message>
+    <message><source>No summary can be made now: the shelf does not answer</source><translation>现在无法生成摘要：书架没有响应</translation></message>
+    <message><source>Not added: {why}.</source><translation>未添加：{why}。</translation></message>
+    <message><source>Not changed: {why}</source><translation>未更改：{why}</translation></message>
+    <message><source>Not now</source><translation>以后再说</translation></message>
+    <message><source>Not recording yet: one question is open</source><translation>尚未开始记录：有一个问题等待回答</translation></message>
+    <message><source>Nothing is recorded before you answer.</source><translation>在你回答之前不会记录任何内容。</translation></message>
+    <message><source>Nothing waits for you. When a task fails several times, it appears here with its reason.</source><translation>没有待处理的事项。任务多次失败后会连同原因显示在这里。</translation></message>
+    <message><source>On GNOME the extension AppIndicator brings them. Without it, start the program again to get this window.</source><translation>在 GNOME 上可安装 AppIndicator 扩展来显示图标。没有扩展时，再次启动程序即可打开此窗口。</translation></message>
+    <message><source>Only until the program ends</source><translation>仅保留到程序退出</translation></message>
+    <message><source>Open</source><translation>打开</translation></message>
+    <message><source>Passwords and keys are hidden before anything is stored. Memory stays on this computer; parts of a conversation are sent to a model only if you add one in Settings.</source><translation>存储之前会隐藏密码和密钥。记忆保存在本机；只有在设置中添加模型后，会话的部分内容才会发送给该模型。</translation></message>
+    <message><source>Paused until you resume</source><translation>已暂停，直到你恢复</translation></message>
+    <message><source>Paused until {time}</source><translation>已暂停至 {time}</translation></message>
+    <message><source>Provider</source><translation>提供方</translation></message>
+    <message><source>Record</source><translation>记录</translation></message>
+    <message><source>Record to s&amp;helf</source><translation>记录到书架(&amp;H)</translation></message>
+    <message><source>Recording of “{name}”</source><translation>“{name}”的记录</translation></message>
+    <message><source>Recording to {name} now</source><translation>现在记录到 {name}</translation></message>
+    <message><source>Remove</source><translation>移除</translation></message>
+    <message><source>Resu&amp;me</source><translation>恢复(&amp;M)</translation></message>
+    <message><source>Retry</source><translation>重试</translation></message>
+    <message><source>Retry with</source><translation>换模型重试</translation></message>
+    <message><source>Retry with {route}</source><translation>用 {route} 重试</translation></message>
+    <message><source>Review</source><translation>待处理</translation></message>
+    <message><source>S&amp;ettings…</source><translation>设置(&amp;E)…</translation></message>
+    <message><source>S&amp;ummarise now</source><translation>立即总结(&amp;U)</translation></message>
+    <message><source>Save &amp;key</source><translation>保存密钥(&amp;K)</translation></message>
+    <message><source>Search settings</source><translation>搜索设置</translation></message>
+    <message><source>Settings</source><translation>设置</translation></message>
+    <message><source>Shelf</source><translation>书架</translation></message>
+    <message><source>Shelf entry of “{name}”</source><translation>“{name}”的书架条目</translation></message>
+    <message><source>Shelf: {name}</source><translation>书架：{name}</translation></message>
+    <message><source>Shelf: {name} ({server})</source><translation>书架：{name}（{server}）</translation></message>
+    <message><source>Start at &amp;login</source><translation>登录时启动(&amp;L)</translation></message>
+    <message><source>Starting…</source><translation>正在启动…</translation></message>
+    <message><source>Starts the program quietly when you log in.</source><translation>登录后在后台安静地启动本程序。</translation></message>
+    <message><source>State</source><translation>状态</translation></message>
+    <message><source>Summaries are switched off in Settings</source><translation>设置中已关闭总结</translation></message>
+    <message><source>Summary of “{name}”</source><translation>“{name}”的摘要</translation></message>
+    <message><source>Tasks left</source><translation>剩余任务</translation></message>
+    <message><source>Test</source><translation>测试</translation></message>
+    <message><source>The conversation itself is kept. You can make it again later with Summarise now.</source><translation>会话本身会保留。之后可用“立即总结”重新生成。</translation></message>
+    <message><source>The key is kept. Press Test at a model to try it.</source><translation>密钥已保存。可在模型处点“测试”验证。</translation></message>
+    <message><source>The summary is being made</source><translation>正在生成摘要</translation></message>
+    <message><source>Thinking effort</source><translation>思考强度</translation></message>
+    <message><source>This conversation is being summarised already</source><translation>此会话正在总结中</translation></message>
+    <message><source>This conversation is not known any more</source><translation>此会话已不存在</translation></message>
+    <message><source>This desktop shows no tray icons</source><translation>此桌面不显示托盘图标</translation></message>
+    <message><source>This model is in the list already.</source><translation>列表中已有此模型。</translation></message>
+    <message><source>Type or paste the key first.</source><translation>请先输入或粘贴密钥。</translation></message>
+    <message><source>Type the name of the model.</source><translation>请输入模型名称。</translation></message>
+    <message><source>Until &amp;resumed</source><translation>直到恢复(&amp;R)</translation></message>
+    <message><source>Until &amp;tomorrow, 06:00</source><translation>到明天 06:00(&amp;T)</translation></message>
+    <message><source>Up to date</source><translation>已是最新</translation></message>
+    <message><source>Used today: {what}</source><translation>今日已用：{what}</translation></message>
+    <message><source>Waiting for you: {n}</source><translation>等待你处理：{n}</translation></message>
+    <message><source>Waiting until they can be done</source><translation>等待可以处理</translation></message>
+    <message><source>What to do: {action}</source><translation>怎么办：{action}</translation></message>
+    <message><source>Which conversations may be recorded?</source><translation>可以记录哪些会话？</translation></message>
+    <message><source>Work on “{name}”</source><translation>“{name}”的处理</translation></message>
+    <message><source>Working</source><translation>正在工作</translation></message>
+    <message><source>Working: {n} task left</source><translation>正在工作：剩余 {n} 个任务</translation></message>
+    <message><source>Working: {n} tasks left</source><translation>正在工作：剩余 {n} 个任务</translation></message>
+    <message><source>built-in shelf</source><translation>内置书架</translation></message>
+    <message><source>connected</source><translation>已连接</translation></message>
+    <message><source>day</source><translation>天</translation></message>
+    <message><source>days</source><translation>天</translation></message>
+    <message><source>default</source><translation>默认</translation></message>
+    <message><source>failed {n} time</source><translation>失败 {n} 次</translation></message>
+    <message><source>failed {n} times</source><translation>失败 {n} 次</translation></message>
+    <message><source>folder is gone</source><translation>文件夹不存在</translation></message>
+    <message><source>in use</source><translation>使用中</translation></message>
+    <message><source>just now</source><translation>刚刚</translation></message>
+    <message><source>project {name}</source><translation>项目 {name}</translation></message>
+    <message><source>{name} is connected. Choose Use this shelf to record there.</source><translation>{name} 已连接。点“使用此书架”即可记录到那里。</translation></message>
+    <message><source>{name} is disconnected. Its folder is untouched.</source><translation>{name} 已断开，文件夹保持不变。</translation></message>
+    <message><source>{n} call</source><translation>{n} 次调用</translation></message>
+    <message><source>{n} call of unknown price</source><translation>{n} 次调用价格未知</translation></message>
+    <message><source>{n} calls</source><translation>{n} 次调用</translation></message>
+    <message><source>{n} calls of unknown price</source><translation>{n} 次调用价格未知</translation></message>
+    <message><source>{n} conversation, {size}</source><translation>{n} 个会话，{size}</translation></message>
+    <message><source>{n} conversations, {size}</source><translation>{n} 个会话，{size}</translation></message>
+    <message><source>{n} failed task</source><translation>{n} 个失败的任务</translation></message>
+    <message><source>{n} failed task waits for you</source><translation>{n} 个失败的任务等待你处理</translation></message>
+    <message><source>{n} failed tasks</source><translation>{n} 个失败的任务</translation></message>
+    <message><source>{n} failed tasks wait for you</source><translation>{n} 个失败的任务等待你处理</translation></message>
+    <message><source>{n} h ago</source><translation>{n} 小时前</translation></message>
+    <message><source>{n} message recorded today</source><translation>今日已记录 {n} 条消息</translation></message>
+    <message><source>{n} messages recorded today</source><translation>今日已记录 {n} 条消息</translation></message>
+    <message><source>{n} min ago</source><translation>{n} 分钟前</translation></message>
+    <message><source>{n} model token used today</source><translation>今日已使用 {n} 个模型 token</translation></message>
+    <message><source>{n} model tokens used today</source><translation>今日已使用 {n} 个模型 token</translation></message>
+    <message><source>{n} time</source><translation>{n} 次</translation></message>
+    <message><source>{n} times</source><translation>{n} 次</translation></message>
+    <message><source>{n} token</source><translation>{n} 个 token</translation></message>
+    <message><source>{n} tokens</source><translation>{n} 个 token</translation></message>
+    <message><source>{source}: {what} in {folder}</source><translation>{source}：{what}，位于 {folder}</translation></message>
+    <message><source>{week} in the last 7 days, {month} in the last 30 days</source><translation>最近 7 天 {week} 个，最近 30 天 {month} 个</translation></message>
+</context>
+<context>
+    <name>engine</name>
+    <message><source>A key has only letters, digits and signs, and no spaces.</source><translation>密钥只含字母、数字和符号，没有空格。</translation></message>
+    <message><source>A model setting has no effect</source><translation>有一项模型设置不起作用</translation></message>
+    <message><source>A part of the companion stopped</source><translation>程序的一部分停止了</translation></message>
+    <message><source>A setting is wrong</source><translation>有一项设置不正确</translation></message>
+    <message><source>A task failed and waits in Review.</source><translation>有任务失败，正在“待处理”中等待。</translation></message>
+    <message><source>Another program holds {path}.</source><translation>另一个程序占用了 {path}。</translation></message>
+    <message><source>Bring its folder back or connect it again under Settings, Shelves, or choose another shelf.</source><translation>请恢复其文件夹，或在“设置 › 书架”中重新连接，或选择其他书架。</translation></message>
+    <message><source>Check the address of this model in Settings.</source><translation>请在设置中检查此模型的地址。</translation></message>
+    <message><source>Check the disk and its connection.</source><translation>请检查磁盘及其连接。</translation></message>
+    <message><source>Check the key of this model under Settings, Models.</source><translation>请在“设置 › 模型”中检查此模型的密钥。</translation></message>
+    <message><source>Check the name of this model in Settings.</source><translation>请在设置中检查此模型的名称。</translation></message>
+    <message><source>Check the network connection.</source><translation>请检查网络连接。</translation></message>
+    <message><source>Check the program's path in the settings.</source><translation>请在“设置 › 书架”中检查程序路径。</translation></message>
+    <message><source>Check the proxy of this model in Settings, or the one of the system.</source><translation>请检查此模型的代理设置或系统代理。</translation></message>
+    <message><source>Choose a name of letters, digits and dashes.</source><translation>请使用由字母、数字和连字符组成的名称。</translation></message>
+    <message><source>Choose an empty folder elsewhere.</source><translation>请在别处选择空文件夹。</translation></message>
+    <message><source>Choose an empty folder, or connect this one instead.</source><translation>请选择空文件夹，或改为连接此文件夹。</translation></message>
+    <message><source>Choose another folder or name.</source><translation>请选择其他文件夹或名称。</translation></message>
+    <message><source>Choose another folder.</source><translation>请选择其他文件夹。</translation></message>
+    <message><source>Choose another shelf.</source><translation>请选择其他书架。</translation></message>
+    <message><source>Choose the folder of a shelf.</source><translation>请选择书架的文件夹。</translation></message>
+    <message><source>Close other copies of the companion; it tries again.</source><translation>请关闭其他正在运行的副本；会自动重试。</translation></message>
+    <message><source>Conversations are recorded on “{name}”.</source><translation>会话正记录到“{name}”。</translation></message>
+    <message><source>Correct it in Settings or in {path}. {used}</source><translation>请在设置中或在 {path} 中更正。{used}</translation></message>
+    <message><source>Correct its base URL in Settings.</source><translation>请在设置中更正其地址。</translation></message>
+    <message><source>Correct {path}, or move it away to start anew.</source><translation>请更正 {path}，或将其移走以重新开始。</translation></message>
+    <message><source>DSH's memory plugin has no progress for “{shelf}”, or it was taken over before.</source><translation>DSH 的记忆插件在“{shelf}”上没有进度，或此前已接管。</translation></message>
+    <message><source>DSH's memory plugin records here already</source><translation>DSH 的记忆插件已在此记录</translation></message>
+    <message><source>Enter a key for {label} in Settings, or set {name}.</source><translation>请在设置中填写 {label} 的密钥，或设置环境变量 {name}。</translation></message>
+    <message><source>Enter a key for {label} in Settings.</source><translation>请在设置中填写 {label} 的密钥。</translation></message>
+    <message><source>Enter a valid key for {label} in Settings.</source><translation>请在设置中填写 {label} 的有效密钥。</translation></message>
+    <message><source>Enter its base URL in Settings.</source><translation>请在设置中填写其地址。</translation></message>
+    <message><source>Enter its price (models.prices) under Settings, Budget, or remove the limit on money.</source><translation>请在“设置 › 预算”中填写其价格，或取消金额限制。</translation></message>
+    <message><source>Enter the name of the model by hand.</source><translation>请手动输入模型名称。</translation></message>
+    <message><source>Free some space or choose another folder.</source><translation>请腾出一些空间或选择其他文件夹。</translation></message>
+    <message><source>Free some space, or check the disk, and try again.</source><translation>请腾出一些空间或检查磁盘，然后重试。</translation></message>
+    <message><source>Free some space; the work goes on then.</source><translation>请腾出一些空间，之后会自动继续。</translation></message>
+    <message><source>Hypatia cannot import this</source><translation>Hypatia 无法导入此内容</translation></message>
+    <message><source>Hypatia is used through its command line</source><translation>正通过命令行使用 Hypatia</translation></message>
+    <message><source>If it goes on, update Hypatia, or set “binaries” to “built-in” in the settings.</source><translation>如果持续出现，请更新 Hypatia，或在“设置 › 书架”中将 Hypatia 程序设为 built-in。</translation></message>
+    <message><source>Import another file.</source><translation>请导入其他文件。</translation></message>
+    <message><source>Import it again; what has arrived is left alone.</source><translation>请重新导入；已到达的内容保持不变。</translation></message>
+    <message><source>Import it onto a built-in shelf, export that, and import the export.</source><translation>请先导入到内置书架，再导出该书架，然后导入该导出。</translation></message>
+    <message><source>It does not answer within {n} seconds.</source><translation>它在 {n} 秒内没有响应。</translation></message>
+    <message><source>It does not keep what is stored in it.</source><translation>它没有保留存入的内容。</translation></message>
+    <message><source>It ended with status {n}</source><translation>它以状态 {n} 结束</translation></message>
+    <message><source>It goes on at {time}.</source><translation>{time} 继续。</translation></message>
+    <message><source>It holds {n} MB.</source><translation>它占用 {n} MB。</translation></message>
+    <message><source>It is closed as soon as it is idle. A smaller or remote embedding model needs less.</source><translation>空闲后即关闭。较小或远程的嵌入模型占用更少。</translation></message>
+    <message><source>It is locked.</source><translation>它已锁定。</translation></message>
+    <message><source>It is tried again by itself.</source><translation>会自动重试。</translation></message>
+    <message><source>It is tried again every {n} s. {advice}</source><translation>每 {n} 秒重试一次。{advice}</translation></message>
+    <message><source>It must be {value}.</source><translation>必须是{value}。</translation></message>
+    <message><source>It must be {value}.{hint}</source><translation>必须是{value}。{hint}</translation></message>
+    <message><source>It stopped {n} times within {seconds} s. {said}</source><translation>它在 {seconds} 秒内停止了 {n} 次。{said}</translation></message>
+    <message><source>It takes its own exports only, and this is a file of lines.</source><translation>它只接受自己的导出，而这是逐行文件。</translation></message>
+    <message><source>It was not ready within {n} s. {said}</source><translation>它在 {n} 秒内未就绪。{said}</translation></message>
+    <message><source>It was stopped, as {why}</source><translation>它被停止，因为 {why}</translation></message>
+    <message><source>Keep the key for this session only, put it into a private file, or set an environment variable.</source><translation>请选择仅保留到程序退出、保存在私有文件中，或设置环境变量。</translation></message>
+    <message><source>Key not stored</source><translation>密钥未保存</translation></message>
+    <message><source>Limit reached</source><translation>已达到限额</translation></message>
+    <message><source>Limit too small</source><translation>限额过小</translation></message>
+    <message><source>Look at Settings, Models.</source><translation>请查看“设置 › 模型”。</translation></message>
+    <message><source>Look at the list of settings.</source><translation>请查看设置列表。</translation></message>
+    <message><source>Make room and import again.</source><translation>请腾出空间后重新导入。</translation></message>
+    <message><source>Make sure that you own {path} and may write there, then start again.</source><translation>请确认你拥有 {path} 且可以写入，然后重新启动。</translation></message>
+    <message><source>Make the folder writable, or set HYPATIA_COMPANION_HOME to another one.</source><translation>请让该文件夹可写，或将 HYPATIA_COMPANION_HOME 设为其他文件夹。</translation></message>
+    <message><source>Make {path} readable for you.</source><translation>请让你能读取 {path}。</translation></message>
+    <message><source>Make {path} writable for you.</source><translation>请让你能写入 {path}。</translation></message>
+    <message><source>Move this file away (or put a backup in its place) and start again; what is on the shelf stays.</source><translation>请移走此文件（或用备份替换），然后重新启动；书架上的内容不受影响。</translation></message>
+    <message><source>Name one.</source><translation>请指定其中一个。</translation></message>
+    <message><source>No answer within {n} s; the server was stopped.</source><translation>{n} 秒内没有响应；已停止该服务。</translation></message>
+    <message><source>No model can be asked</source><translation>没有可用的模型</translation></message>
+    <message><source>No model can be asked now</source><translation>现在没有可用的模型</translation></message>
+    <message><source>No network</source><translation>没有网络</translation></message>
+    <message><source>No place for the companion's files</source><translation>没有存放本程序文件的位置</translation></message>
+    <message><source>No place for the control socket</source><translation>没有放置控制套接字的位置</translation></message>
+    <message><source>Nobody knows what {route} costs, so its cost cannot be kept below your limit.</source><translation>不知道 {route} 的价格，因此无法把费用控制在限额之内。</translation></message>
+    <message><source>Nothing complete has been written to this log yet.</source><translation>此日志中还没有完整的内容。</translation></message>
+    <message><source>Nothing to import</source><translation>没有可导入的内容</translation></message>
+    <message><source>Only one copy can work on the same files.</source><translation>同一批文件只能由一个程序处理。</translation></message>
+    <message><source>Open Review to retry or discard it.</source><translation>请打开“待处理”重试或丢弃。</translation></message>
+    <message><source>Paste it again.</source><translation>请重新粘贴。</translation></message>
+    <message><source>Price not known</source><translation>价格未知</translation></message>
+    <message><source>Raise it under Settings, Budget, or send less text per summary.</source><translation>请在“设置 › 预算”中提高限额，或减少每个摘要发送的文本。</translation></message>
+    <message><source>Remove it.</source><translation>请将其移除。</translation></message>
+    <message><source>Retry, or put another model first under Settings, Models.</source><translation>请重试，或在“设置 › 模型”中将其他模型放在首位。</translation></message>
+    <message><source>Retry, or raise “Length of an answer” under Settings, Models.</source><translation>请重试，或在“设置 › 模型”中提高“回答长度”。</translation></message>
+    <message><source>Retry.</source><translation>请重试。</translation></message>
+    <message><source>Save {path} as UTF-8.</source><translation>请将 {path} 保存为 UTF-8。</translation></message>
+    <message><source>See Settings, Models.</source><translation>请查看“设置 › 模型”。</translation></message>
+    <message><source>Set a proxy that begins with http://, https:// or socks5://, in Settings or as HTTPS_PROXY.</source><translation>请在设置中或通过 HTTPS_PROXY 设置以 http://、https:// 或 socks5:// 开头的代理。</translation></message>
+    <message><source>Setting not saved</source><translation>设置未保存</translation></message>
+    <message><source>Settings not read</source><translation>无法读取设置</translation></message>
+    <message><source>Something needs you</source><translation>有事项等待你处理</translation></message>
+    <message><source>Start it again.</source><translation>请重新启动程序。</translation></message>
+    <message><source>Start {label}.</source><translation>请启动 {label}。</translation></message>
+    <message><source>Switch the plugin off in DSH, or record on another shelf.</source><translation>请在 DSH 中关闭该插件，或记录到其他书架。</translation></message>
+    <message><source>The companion does not answer</source><translation>程序没有响应</translation></message>
+    <message><source>The companion is already running</source><translation>程序已在运行</translation></message>
+    <message><source>The companion is ending it.</source><translation>程序正在结束它。</translation></message>
+    <message><source>The companion's log says more.</source><translation>详情见程序的日志。</translation></message>
+    <message><source>The companion's own file belongs to a newer version</source><translation>程序自己的文件属于更新的版本</translation></message>
+    <message><source>The companion's own file cannot be opened</source><translation>无法打开程序自己的文件</translation></message>
+    <message><source>The companion's own file is damaged</source><translation>程序自己的文件已损坏</translation></message>
+    <message><source>The companion's own file is in use</source><translation>程序自己的文件正被占用</translation></message>
+    <message><source>The disk fails</source><translation>磁盘出错</translation></message>
+    <message><source>The disk is full</source><translation>磁盘已满</translation></message>
+    <message><source>The entries were not imported</source><translation>条目未导入</translation></message>
+    <message><source>The export was not written</source><translation>导出未写入</translation></message>
+    <message><source>The files were not imported</source><translation>文件未导入</translation></message>
+    <message><source>The import is not complete</source><translation>导入不完整</translation></message>
+    <message><source>The key for {label} holds characters that no key has.</source><translation>{label} 的密钥含有密钥中不会出现的字符。</translation></message>
+    <message><source>The limit</source><translation>限额</translation></message>
+    <message><source>The list has {n}.</source><translation>列表中有 {n} 个。</translation></message>
+    <message><source>The name {host} is not known, so {label} cannot be reached.</source><translation>找不到主机名 {host}，因此无法连接 {label}。</translation></message>
+    <message><source>The proxy set for this model or for this system is of a kind that is not supported.</source><translation>为此模型或系统设置的代理类型不受支持。</translation></message>
+    <message><source>The proxy {where} does not answer.</source><translation>代理 {where} 没有响应。</translation></message>
+    <message><source>The proxy {where} lets nobody through to {place}.</source><translation>代理 {where} 不允许访问 {place}。</translation></message>
+    <message><source>The shelf cannot be written</source><translation>无法写入书架</translation></message>
+    <message><source>The shelf did not answer</source><translation>书架没有响应</translation></message>
+    <message><source>The shelf is closed</source><translation>书架已关闭</translation></message>
+    <message><source>The shelf is not connected</source><translation>书架未连接</translation></message>
+    <message><source>The shelf server cannot start</source><translation>书架服务无法启动</translation></message>
+    <message><source>The shelf server keeps stopping</source><translation>书架服务反复停止</translation></message>
+    <message><source>The shelf server stopped</source><translation>书架服务停止了</translation></message>
+    <message><source>The shelf server uses much memory</source><translation>书架服务占用内存较多</translation></message>
+    <message><source>The shelf was not changed</source><translation>书架未更改</translation></message>
+    <message><source>The shelf was not made</source><translation>未能创建书架</translation></message>
+    <message><source>The system's keyring cannot be used. {why}</source><translation>无法使用系统钥匙串。{why}</translation></message>
+    <message><source>There is no key for {label}.</source><translation>没有 {label} 的密钥。</translation></message>
+    <message><source>There is no setting {key}.</source><translation>没有名为 {key} 的设置。</translation></message>
+    <message><source>There is no such model</source><translation>没有这个模型</translation></message>
+    <message><source>There is nothing to take over</source><translation>没有可接管的内容</translation></message>
+    <message><source>These entries cannot be read</source><translation>无法读取这些条目</translation></message>
+    <message><source>This Hypatia is too old</source><translation>此 Hypatia 版本过旧</translation></message>
+    <message><source>This cannot be read ({why}); check its permissions.</source><translation>无法读取（{why}）；请检查其权限。</translation></message>
+    <message><source>This conversation was written by a newer DSH; update the companion to read it.</source><translation>此会话由更新的 DSH 写入；请更新本程序后读取。</translation></message>
+    <message><source>This folder cannot take an export</source><translation>此文件夹无法存放导出</translation></message>
+    <message><source>This folder is in use</source><translation>此文件夹已有内容</translation></message>
+    <message><source>This is no shelf</source><translation>这不是书架</translation></message>
+    <message><source>This model is not in the list any more.</source><translation>此模型已不在列表中。</translation></message>
+    <message><source>This shelf is in use</source><translation>此书架正在使用</translation></message>
+    <message><source>This shelf name cannot be used</source><translation>不能使用此书架名称</translation></message>
+    <message><source>This start is not understood</source><translation>无法理解此起点</translation></message>
+    <message><source>This system has no keyring that protects keys.</source><translation>此系统没有能保护密钥的钥匙串。</translation></message>
+    <message><source>Top up at {label}, or wait.</source><translation>请到 {label} 充值，或等待。</translation></message>
+    <message><source>Try again.</source><translation>请重试。</translation></message>
+    <message><source>Two writers on the shelf “{shelf}” would summarise and pay for everything twice, so nothing is recorded now.</source><translation>书架“{shelf}”若有两个写入者，一切都会被总结并付费两次，因此现在不记录。</translation></message>
+    <message><source>Until then this entry is left out.</source><translation>在此之前忽略该项。</translation></message>
+    <message><source>Until then {value} is used.</source><translation>在此之前使用 {value}。</translation></message>
+    <message><source>Update Hypatia, or set “binaries” to “built-in” in the settings.</source><translation>请更新 Hypatia，或在“设置 › 书架”中将 Hypatia 程序设为 built-in。</translation></message>
+    <message><source>Update the companion.</source><translation>请更新本程序。</translation></message>
+    <message><source>Use another first.</source><translation>请先改用其他书架。</translation></message>
+    <message><source>Use the one that runs.</source><translation>请使用正在运行的那个。</translation></message>
+    <message><source>Wait, or raise the limit at {label}.</source><translation>请等待，或在 {label} 提高限额。</translation></message>
+    <message><source>Wait, or raise the limit under Settings, Budget.</source><translation>请等待，或在“设置 › 预算”中提高限额。</translation></message>
+    <message><source>Write it like 7d.</source><translation>请写成 7d 的形式。</translation></message>
+    <message><source>a name without spaces</source><translation>不含空格的名称</translation></message>
+    <message><source>a number of at least {low}</source><translation>不小于 {low} 的数</translation></message>
+    <message><source>a whole number from {low} to {high}</source><translation>{low} 到 {high} 的整数</translation></message>
+    <message><source>a whole number of at least {low}</source><translation>不小于 {low} 的整数</translation></message>
+    <message><source>cannot start</source><translation>无法启动</translation></message>
+    <message><source>crash loop</source><translation>反复崩溃</translation></message>
+    <message><source>its message repeats text of the conversation and is left out</source><translation>其消息重复了会话内容，故略去</translation></message>
+    <message><source>no answer within {n} s</source><translation>{n} 秒内没有回答</translation></message>
+    <message><source>one of {choices}</source><translation>{choices} 之一</translation></message>
+    <message><source>text on one line</source><translation>单行文本</translation></message>
+    <message><source>the answer broke off</source><translation>回答中断</translation></message>
+    <message><source>the answer did not come in time</source><translation>回答没有及时到达</translation></message>
+    <message><source>the answer is empty</source><translation>回答为空</translation></message>
+    <message><source>the answer is longer than 8 MiB</source><translation>回答超过 8 MiB</translation></message>
+    <message><source>the answer is not in the form of a chat completion</source><translation>回答不是聊天补全的格式</translation></message>
+    <message><source>the answer was cut at its limit</source><translation>回答达到长度上限被截断</translation></message>
+    <message><source>the model reported an error</source><translation>模型报告了错误</translation></message>
+    <message><source>the model stopped with “{finish}”</source><translation>模型以“{finish}”停止</translation></message>
+    <message><source>the model's answer was not the JSON it was asked for</source><translation>模型的回答不是所要求的 JSON</translation></message>
+    <message><source>the server does not know it, or cannot open its folder</source><translation>服务不认识它，或无法打开其文件夹</translation></message>
+    <message><source>true or false</source><translation>true 或 false</translation></message>
+    <message><source>{destination} is not empty, or lies inside what is exported.</source><translation>{destination} 不为空，或位于要导出的内容之中。</translation></message>
+    <message><source>{folder} belongs to someone else.</source><translation>{folder} 属于其他用户。</translation></message>
+    <message><source>{folder} cannot be made: {why}.</source><translation>无法创建 {folder}：{why}。</translation></message>
+    <message><source>{key} has a wrong entry {n}: {why}.</source><translation>{key} 的第 {n} 项不正确：{why}。</translation></message>
+    <message><source>{key} must be {bounds}, not {value}.</source><translation>{key} 必须是 {bounds}，而不是 {value}。</translation></message>
+    <message><source>{label} answered in {n} s.</source><translation>{label} 在 {n} 秒内回答。</translation></message>
+    <message><source>{label} answered with a web page.</source><translation>{label} 返回的是网页。</translation></message>
+    <message><source>{label} answered {status}</source><translation>{label} 返回了 {status}</translation></message>
+    <message><source>{label} at {place} does not speak TLS.</source><translation>{place} 上的 {label} 不支持 TLS。</translation></message>
+    <message><source>{label} at {place} has a certificate that is not trusted.</source><translation>{place} 上的 {label} 使用不受信任的证书。</translation></message>
+    <message><source>{label} cannot be asked at {url}: {error}</source><translation>无法在 {url} 询问 {label}：{error}</translation></message>
+    <message><source>{label} cannot be reached at {place}.</source><translation>无法在 {place} 连接 {label}。</translation></message>
+    <message><source>{label} cannot be reached: there is no network connection.</source><translation>无法连接 {label}：没有网络连接。</translation></message>
+    <message><source>{label} does not answer at {place}.</source><translation>{label} 在 {place} 没有响应。</translation></message>
+    <message><source>{label} gave no whole answer: {why}.</source><translation>{label} 没有给出完整回答：{why}。</translation></message>
+    <message><source>{label} has an address that cannot be used: {address}</source><translation>{label} 的地址无法使用：{address}</translation></message>
+    <message><source>{label} is not a known provider and has no address.</source><translation>{label} 不是已知的提供方，也没有地址。</translation></message>
+    <message><source>{label} lists no models there.</source><translation>{label} 在该地址没有列出模型。</translation></message>
+    <message><source>{label} refused the key ({status})</source><translation>{label} 拒绝了密钥（{status}）</translation></message>
+    <message><source>{label} says that its quota or balance is used up ({status})</source><translation>{label} 表示额度或余额已用完（{status}）</translation></message>
+    <message><source>{label} says that its quota or balance is used up ({status}){tail}</source><translation>{label} 表示配额或余额已用完（{status}）{tail}</translation></message>
+    <message><source>{label} says, in place of an answer, that a limit is reached.</source><translation>{label} 没有回答，而是表示已达到限额。</translation></message>
+    <message><source>{name} cannot be read.</source><translation>无法读取 {name}。</translation></message>
+    <message><source>{name} cannot be read: {why}.</source><translation>无法读取 {name}：{why}。</translation></message>
+    <message><source>{name} is blank, or holds a space or a control character.</source><translation>{name} 为空，或含有空格或控制字符。</translation></message>
+    <message><source>{name} is not written as TOML: {why}.</source><translation>{name} 不是有效的 TOML：{why}。</translation></message>
+    <message><source>{of} of {limit} is less than one call may take ({need}).</source><translation>{of}（{limit}）低于一次调用可能的用量（{need}）。</translation></message>
+    <message><source>{of} of {limit} is used up ({taken}).</source><translation>{of}（{limit}）已用完（{taken}）。</translation></message>
+    <message><source>{path} cannot be read; it was left as it is.</source><translation>无法读取 {path}；文件保持原样。</translation></message>
+    <message><source>{path} cannot be written.</source><translation>无法写入 {path}。</translation></message>
+    <message><source>{path} cannot be written: {why}.</source><translation>无法写入 {path}：{why}。</translation></message>
+    <message><source>{path} could not be read or written.</source><translation>无法读写 {path}。</translation></message>
+    <message><source>{path} could not be written.</source><translation>无法写入 {path}。</translation></message>
+    <message><source>{path} holds an export already.</source><translation>{path} 中已有一份导出。</translation></message>
+    <message><source>{path} is missing, or it or its folder may not be written.</source><translation>{path} 不存在，或者它或其文件夹不可写。</translation></message>
+    <message><source>{path} is not empty.</source><translation>{path} 不是空文件夹。</translation></message>
+    <message><source>{path} was written by a newer version, so nothing is recorded now.</source><translation>{path} 由更新的版本写入，因此现在不记录任何内容。</translation></message>
+    <message><source>{route} cannot be asked</source><translation>无法询问 {route}</translation></message>
+    <message><source>{route}’s limit</source><translation>{route} 的限额</translation></message>
+    <message><source>{value} entries are missing and {other} differ.</source><translation>缺少 {value} 条，{other} 条不一致。</translation></message>
+    <message><source>{value}; every call takes longer this way.</source><translation>{value}；这样每次调用都会更慢。</translation></message>
+    <message><source>“{name}” did not end within {patience} s.</source><translation>“{name}”未在 {patience} 秒内结束。</translation></message>
+    <message><source>“{name}” ended by an error that nobody expected; the companion's log holds it.</source><translation>“{name}”因意外错误结束；详情见本程序的日志。</translation></message>
+    <message><source>“{name}” is this shelf itself.</source><translation>“{name}”就是此书架本身。</translation></message>
+    <message><source>“{shelf}”: {why}.</source><translation>“{shelf}”：{why}。</translation></message>
+    <message><source>“{start}” is neither now, all, nor a number of days.</source><translation>“{start}”既不是 now、all，也不是天数。</translation></message>
+    <message><source>“{word}” is none of the models in the list ({known}).</source><translation>“{word}”不在模型列表中（{known}）。</translation></message>
+</context>
+</TS>
