@@ -25,8 +25,8 @@ _QUOTE = r"[ \t]*(?:>[ \t]*)*"
 _BREAK = rf"(?:\r?\n{_QUOTE}|(?:\\r)?\\n|\s+)"
 _NOTICE = _BREAK.join(map(re.escape, NOTICE.split()[:6]))
 # The opening line with our notice, quoted with `>` or inside a JSON text too.
-_OPEN = re.compile(rf"{_QUOTE}<{TAG}(?: [a-z]+=\\?\"[^\"<>\n]{{0,200}}\\?\")*>{_BREAK}{_NOTICE}")
-_END = re.compile(rf"{re.escape(_CLOSE)}[ \t]*(?:\r?\n)?")
+_OPEN = re.compile(rf"(?:^{_QUOTE})?<{TAG}(?: [a-z]+=\\?\"[^\"<>\n]{{0,200}}\\?\")*>{_BREAK}{_NOTICE}", re.MULTILINE)
+_END = re.compile(rf"{re.escape(_CLOSE)}(?:[ \t]*\r?\n)?")
 # Without its end only lines that we could have written are ours.
 _OURS = re.compile(rf"(?:{_QUOTE}(?:- |## |\(|session: )[^\n]*(?:\n|\Z))*")
 

@@ -70,7 +70,7 @@ def test_a_quoted_block_is_cut_out() -> None:
 
 def test_a_block_inside_json_is_cut_out() -> None:
     text = json.dumps({"text": f"a {BLOCK} b"})
-    assert json.loads(without_recall(text)) == {"text": "a b"}
+    assert json.loads(without_recall(text)) == {"text": "a  b"}
 
 
 @pytest.mark.parametrize("kept", [1, 2, 3])
