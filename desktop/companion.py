@@ -5,22 +5,22 @@ import logging
 import time
 from collections.abc import Awaitable, Callable
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QSize, Qt
-from PySide6.QtWidgets import QWidget
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QApplication, QWidget
 
 from desktop import i18n
 from desktop.autostart import LoginFile, LoginRegistry
 from desktop.i18n import heard, join, tr
 from desktop.menu import CompanionMenu
 from desktop.notifications import Action, DesktopService, Notifier
+from desktop.settings_desk import SettingsDesk
 from desktop.tray import TrayHost
+from desktop.widgets.geometry import Geometry
+from desktop.widgets.scheme import Scheme
 from desktop.windows.review import ReviewWindow
-from desktop.windows.settings import SettingsWindow
 from desktop.windows.status import StatusWindow
-from desktop.words import Use, usage_line
 from engine.errors import CompanionError
 from engine.events import (
     Event,
@@ -37,6 +37,7 @@ from engine.supervisor import Supervisor
 from engine.views import SummariseResult
 
 if TYPE_CHECKING:
+    from desktop.windows.settings import SettingsWindow
     from engine.app import Engine
 
 log = logging.getLogger(__name__)
@@ -44,7 +45,6 @@ log = logging.getLogger(__name__)
 RECENT = 12  # conversations in the menu
 LISTS_PAUSE = 1.0  # seconds between two refreshes of the lists
 STOP_LIMIT = 1.0
-FRAME = QSize(16, 40)  # about what a window manager puts around a window
 FAILED_TASKS = "failed-tasks"  # the engine's notice about tasks that wait in Review
 
 type Tell = Callable[[str], None]
@@ -70,8 +70,13 @@ class Companion:
         self._lists_changed = asyncio.Event()
         self._problem_keys: set[str] = set()
         self._login = login
-        self.settings_window: SettingsWindow | None = None
+        self._settings: SettingsDesk | None = None
         self.review_window: ReviewWindow | None = None
+        self.geometry = Geometry(engine.home.data / "windows.json", self._keep_places)
+        app = QApplication.instance()
+        assert isinstance(app, QApplication)
+        self._scheme = Scheme(app)
+        self._scheme.use(str(engine.settings.get("ui.colorScheme")))
         self._connect_menu()
         self._speak()
         self.notifier = Notifier(
@@ -101,10 +106,10 @@ class Companion:
     async def stop(self) -> None:
         """Close every window and end every task of ours."""
         self._unsubscribe()
+        for window in self._windows():
+            window.close()
         await self._supervisor.cancel(timeout=STOP_LIMIT)
-        for window in (self.settings_window, self.review_window, self.status_window):
-            if window is not None:
-                window.close()
+        await asyncio.to_thread(self.geometry.save)
 
     # What a person asks for.
 
@@ -118,19 +123,28 @@ class Companion:
         """The failed tasks."""
         if self.review_window is None:
             window = self.review_window = ReviewWindow()
+            self.geometry.follow(window, "review")
+            window.settings_wanted.connect(lambda: self.open_settings())
             window.retry.connect(lambda id_, place: self._act("retry", lambda: self.engine.retry(id_, place)))
             window.discard.connect(lambda id_: self._act("discard", lambda: self.engine.discard(id_)))
         self._lists_changed.set()
         _raise(self.review_window)
 
-    def open_settings(self, group: str = "General") -> SettingsWindow:
-        """The settings, at a group's page."""
-        if self.settings_window is None:
-            self.settings_window = self._make_settings()
-        self.settings_window.open_group(group)
+    def open_settings(self, at: str = "General") -> "SettingsWindow":
+        """The settings, at a group's page or at the setting with a key."""
+        if self._settings is None:
+            self._settings = SettingsDesk(self.engine, self._login, self._act, self._use_shelf)
+            self.geometry.follow(self._settings.window, "settings")
+        window = self._settings.window
         self._lists_changed.set()
-        _raise(self.settings_window)
-        return self.settings_window
+        _raise(window)
+        window.open_at(at)
+        return window
+
+    @property
+    def settings_window(self) -> "SettingsWindow | None":
+        """The window, once it was opened."""
+        return self._settings.window if self._settings is not None else None
 
     def _connect_menu(self) -> None:
         menu = self.menu
@@ -142,7 +156,7 @@ class Companion:
         menu.pause_chosen.connect(lambda until: self._act("pause", lambda: self.engine.pause(until)))
         menu.resume_chosen.connect(lambda: self._act("resume", self.engine.resume))
         menu.review_chosen.connect(self.open_review)
-        menu.settings_chosen.connect(self.open_settings)
+        menu.settings_chosen.connect(lambda: self.open_settings())
         menu.aboutToShow.connect(self._lists_changed.set)
 
     def _make_status_window(self) -> StatusWindow:
@@ -153,23 +167,8 @@ class Companion:
         )
         return window
 
-    def _make_settings(self) -> SettingsWindow:
-        engine = self.engine
-        window = SettingsWindow(engine.settings, self._login, engine.providers(), engine.efforts)
-        window.models.test.connect(lambda index: self._act("test", lambda: self._test(window, index)))
-        window.models.key_entered.connect(
-            lambda provider, value, where: self._act(
-                "key", lambda: self._keep_key(provider, value, where), window.models.show_key_result
-            )
-        )
-        window.shelves.use.connect(self._use_shelf)
-        window.shelves.connect_folder.connect(
-            lambda path: self._act("connect", lambda: self._connect(path), window.shelves.tell)
-        )
-        window.shelves.disconnect_shelf.connect(
-            lambda name: self._act("disconnect", lambda: self._disconnect(name), window.shelves.tell)
-        )
-        return window
+    def _keep_places(self) -> None:
+        self._act("places of windows", lambda: asyncio.to_thread(self.geometry.save))
 
     def _act(self, name: str, work: Work, tell: Tell | None = None) -> None:
         self._supervisor.start(self._acted(name, work, tell), name, "desktop")
@@ -205,27 +204,8 @@ class Companion:
         self.status_window.tell(tr("Finishing what is being written, then switching to {name}…", name=name))
         self._act("shelf", lambda: self.engine.use_shelf(name), tell)
 
-    async def _connect(self, path: str) -> str:
-        row = await self.engine.connect_shelf(Path(path))
-        return tr("{name} is connected. Choose Use this shelf to record there.", name=row.name)
-
-    async def _disconnect(self, name: str) -> str:
-        await self.engine.disconnect_shelf(name)
-        return tr("{name} is disconnected. Its folder is untouched.", name=name)
-
     async def _summarise(self, session_id: str) -> str:
         return summarise_sentence(await self.engine.summarise(session_id))
-
-    async def _test(self, window: SettingsWindow, index: int) -> None:
-        try:
-            sentence = await self.engine.test_route(index)
-        except CompanionError as error:
-            sentence = _whole(error)
-        window.models.show_test(index, sentence)
-
-    async def _keep_key(self, provider: str, value: str, where: str) -> str:
-        await self.engine.set_key(provider, value, where)  # type: ignore[arg-type]
-        return tr("The key is kept. Press Test at a model to try it.")
 
     # What the engine tells.
 
@@ -315,28 +295,17 @@ class Companion:
     async def _show_lists(self) -> None:
         shelves = await self.engine.shelves()
         self.menu.show_shelves(shelves)
-        if self.settings_window is not None:
-            self.settings_window.shelves.show_shelves(shelves)
-            await self._show_usage(self.settings_window)
+        if self._settings is not None:
+            await self._settings.show(shelves)
         self.menu.show_sessions(await self.engine.sessions(RECENT))
         if self.review_window is not None:
             failed = await self.engine.failed_tasks()
             attempts = {task.task_id: await self.engine.attempts(task.task_id) for task in failed}
             self.review_window.show_tasks(failed, attempts, self.engine.routes())
 
-    async def _show_usage(self, window: SettingsWindow) -> None:
-        standing = await self.engine.standing()
-        day, limits = standing.day, standing.limits
-        sentence = usage_line(
-            Use(day.calls, day.tokens, day.money, day.unpriced, day.free_calls, day.free_tokens),
-            limits.tokens_per_day,
-            limits.money_per_day,
-            standing.currency,
-        )
-        faults = {str(one.route): (one.reason, one.action) for one in self.engine.health() if one.reason}
-        window.models.show_usage(sentence, faults)
-
     def _settings_changed(self, keys: tuple[str, ...]) -> None:
+        if "ui.colorScheme" in keys:
+            self._scheme.use(str(self.engine.settings.get("ui.colorScheme")))
         if "ui.language" in keys:
             self._change_language()
         elif self.settings_window is not None:
@@ -347,16 +316,20 @@ class Companion:
         i18n.use(str(self.engine.settings.get("ui.language")))
         self.menu.retranslate()
         self.status_window = self._make_status_window()
+        self.geometry.follow(self.status_window, "status")
 
     def _change_language(self) -> None:
         """Build everything anew in the other language; what was open is open again."""
+        self.geometry.note()
         status_open = self.status_window.isVisible()
-        settings_open = self.settings_window is not None and self.settings_window.isVisible()
+        settings, page = self.settings_window, ""
+        if settings is not None and settings.isVisible():
+            page = settings.page()
         review_open = self.review_window is not None and self.review_window.isVisible()
         for old in (self.settings_window, self.review_window, self.status_window):
             if old is not None:
                 old.deleteLater()
-        self.settings_window = self.review_window = None
+        self._settings = self.review_window = None
         self._speak()
         self._show_status()
         self._lists_changed.set()
@@ -364,8 +337,8 @@ class Companion:
             self.open_status()
         if review_open:
             self.open_review()
-        if settings_open:
-            self.open_settings()
+        if page:
+            self.open_settings(page)
 
 
 def summarise_sentence(result: SummariseResult) -> str:
@@ -384,9 +357,6 @@ def summarise_sentence(result: SummariseResult) -> str:
 
 def _raise(window: QWidget) -> None:
     window.setWindowState(window.windowState() & ~Qt.WindowState.WindowMinimized)
-    if not window.isVisible():
-        room = window.screen().availableSize() - FRAME
-        window.resize(window.size().boundedTo(room))
     window.show()
     window.raise_()
     window.activateWindow()

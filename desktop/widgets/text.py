@@ -1,10 +1,8 @@
 """Labels in the few sizes and tones the windows use, on an 8-pixel grid."""
 
-from collections.abc import Callable
-
 from PySide6.QtCore import Qt
-from PySide6.QtGui import QAction, QFont, QKeySequence, QPalette
-from PySide6.QtWidgets import QBoxLayout, QFrame, QLabel, QLayout, QWidget
+from PySide6.QtGui import QFont, QPalette
+from PySide6.QtWidgets import QBoxLayout, QFrame, QLabel, QLayout
 
 GRID = 8
 
@@ -73,10 +71,3 @@ def clear(layout: QLayout) -> None:
         if (widget := item.widget()) is not None:
             widget.hide()
             widget.deleteLater()
-
-
-def shortcut(window: QWidget, keys: QKeySequence.StandardKey, action: Callable[[], object]) -> None:
-    """One of the platform's standard keys for a window."""
-    entry = QAction(window, shortcut=QKeySequence(keys))
-    entry.triggered.connect(lambda: action())
-    window.addAction(entry)

@@ -6,7 +6,7 @@ from functools import partial
 from itertools import groupby
 
 from PySide6.QtCore import Qt, QTimer, Signal
-from PySide6.QtGui import QHideEvent, QKeySequence, QShowEvent
+from PySide6.QtGui import QHideEvent, QShowEvent
 from PySide6.QtWidgets import (
     QFrame,
     QHBoxLayout,
@@ -21,7 +21,8 @@ from PySide6.QtWidgets import (
 
 from desktop.i18n import join, tr, trn
 from desktop.icons import app_icon
-from desktop.widgets.text import GRID, card, clear, heading, literal, muted, paragraph, shortcut, spaced, strong
+from desktop.widgets.geometry import window_keys
+from desktop.widgets.text import GRID, card, clear, heading, literal, muted, paragraph, spaced, strong
 from desktop.words import ago, moment, task_title
 from engine.views import Attempt, FailedTask
 
@@ -108,6 +109,7 @@ class ReviewWindow(QWidget):
 
     retry = Signal(str, object)
     discard = Signal(str)
+    settings_wanted = Signal()
 
     def __init__(self) -> None:
         super().__init__()
@@ -133,7 +135,7 @@ class ReviewWindow(QWidget):
         scroll.setWidgetResizable(True)
         scroll.setWidget(inner)
         spaced(QVBoxLayout(self)).addWidget(scroll)
-        shortcut(self, QKeySequence.StandardKey.Close, self.close)
+        window_keys(self, settings=self.settings_wanted.emit)
         self._minute = QTimer(self, interval=60_000)
         self._minute.timeout.connect(self._tell_ages)
         self.resize(640, 480)

@@ -1,9 +1,9 @@
 """Settings, made from the settings table: one page per group, a search box on top, saved as changed."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
-from PySide6.QtCore import Qt, Signal
-from PySide6.QtGui import QKeySequence
+from PySide6.QtCore import Qt, QUrl, Signal
+from PySide6.QtGui import QDesktopServices, QResizeEvent, QShowEvent
 from PySide6.QtWidgets import (
     QFrame,
     QHBoxLayout,
@@ -20,23 +20,32 @@ from PySide6.QtWidgets import (
 from desktop.autostart import LoginFile, LoginRegistry
 from desktop.i18n import chinese, join, tr
 from desktop.icons import app_icon
-from desktop.widgets.fields import Field, Toggle
+from desktop.widgets.banner import Banner
+from desktop.widgets.fields import Choice, Field, Toggle
+from desktop.widgets.geometry import window_keys
 from desktop.widgets.models import Efforts, ModelList, Provider
 from desktop.widgets.shelves import ShelfList
-from desktop.widgets.text import GRID, muted, shortcut, spaced
+from desktop.widgets.text import GRID, muted, spaced
 from engine.errors import CompanionError
 from engine.settings import BY_KEY, GROUPS, GROUPS_ZH, SETTINGS, Settings
 
 MODELS, SHELF = "consolidation.models", "shelf"
+NARROW = 60 * GRID  # below this width the list of pages is a drop-down
 
 
 class SettingsWindow(QWidget):
     """Reads and writes the settings itself; what needs the engine goes out through `models` and `shelves`."""
 
-    saved = Signal(str)
+    saved = Signal(str, object)  # the key, and the value it had before
 
     def __init__(
-        self, settings: Settings, login: LoginFile | LoginRegistry, providers: Sequence[Provider], efforts: Efforts
+        self,
+        settings: Settings,
+        login: LoginFile | LoginRegistry,
+        providers: Sequence[Provider],
+        efforts: Efforts,
+        *,
+        open_file: Callable[[str], object] = lambda path: QDesktopServices.openUrl(QUrl.fromLocalFile(path)),
     ) -> None:
         super().__init__()
         self.setWindowTitle(tr("Settings"))
@@ -55,46 +64,60 @@ class SettingsWindow(QWidget):
         self.models.edited.connect(lambda routes: self._save(MODELS, routes))
         self.shelves = ShelfList()
         self.search = QLineEdit(placeholderText=tr("Search settings"), clearButtonEnabled=True)
+        self.search.setAccessibleName(tr("Search settings"))
         self.search.textChanged.connect(self._filter)
-        self.groups, self._pages = QListWidget(), QStackedWidget()
+        self.groups, self._pages, self.narrow_groups = QListWidget(), QStackedWidget(), Choice()
+        self.file = Banner(tr("Open the file"))
+        self.file.pressed.connect(lambda: open_file(str(settings.path)))
         self.note = muted()
         self._parts: dict[str, list[QWidget]] = {}
+        self._build()
+        window_keys(self, find=self._find, settings=self._find, escape=self._escape)
+        self.resize(760, 600)
+        self.refresh()
+
+    def _build(self) -> None:
         for group in GROUPS:
-            self.groups.addItem(GROUPS_ZH[group] if chinese() else group)
-            self._pages.addWidget(self._page(group))
+            if parts := self._parts_of(group):
+                self._parts[group] = parts
+                name = GROUPS_ZH[group] if chinese() else group
+                self.groups.addItem(name)
+                self.narrow_groups.addItem(name)
+                self._pages.addWidget(self._page(parts))
+        for one in (self.groups, self.narrow_groups):
+            one.setAccessibleName(tr("Pages of the settings"))
         self.groups.currentRowChanged.connect(self._pages.setCurrentIndex)
+        self.groups.currentRowChanged.connect(self.narrow_groups.setCurrentIndex)
+        self.narrow_groups.activated.connect(self.groups.setCurrentRow)
         self.groups.setCurrentRow(0)
-        self.groups.setMaximumWidth(20 * GRID)
         self.groups.setSpacing(GRID // 4)
+        self.groups.setFixedWidth(max(18 * GRID, self.groups.sizeHintForColumn(0) + 4 * GRID))
+        self.narrow_groups.hide()
         split = spaced(QHBoxLayout())
         split.addWidget(self.groups)
         split.addWidget(self._pages, 1)
         page = spaced(QVBoxLayout(self), GRID)
+        page.addWidget(self.file)
         page.addWidget(self.search)
+        page.addWidget(self.narrow_groups)
         page.addLayout(split, 1)
         page.addWidget(self.note)
-        shortcut(self, QKeySequence.StandardKey.Close, self.close)
-        shortcut(self, QKeySequence.StandardKey.Find, self.search.setFocus)
-        self.resize(760, 600)
-        self.refresh()
 
-    def _page(self, group: str) -> QWidget:
-        parts: list[QWidget] = []
-        if group == "Shelves":
-            parts.append(self.shelves)
+    def _parts_of(self, group: str) -> list[QWidget]:
+        parts: list[QWidget] = [self.shelves] if group == "Shelves" else []
         for row in SETTINGS:
             if row.group != group or row.key == SHELF:
                 continue
             if row.key == MODELS:
                 parts.append(self.models)
                 continue
-            field = Field(row)
+            field = self.fields[row.key] = Field(row)
             field.edited.connect(self._save)
-            self.fields[row.key] = field
             parts.append(field)
-        if group == "General":
-            parts.append(self.login)
-        self._parts[group] = parts
+        return [*parts, self.login] if group == "General" else parts
+
+    @staticmethod
+    def _page(parts: list[QWidget]) -> QWidget:
         inner = QWidget()
         layout = spaced(QVBoxLayout(inner), 2 * GRID, 2 * GRID)
         for part in parts:
@@ -103,56 +126,108 @@ class SettingsWindow(QWidget):
         scroll = QScrollArea()
         scroll.setFrameShape(QFrame.Shape.NoFrame)
         scroll.setWidgetResizable(True)
-        scroll.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        scroll.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         scroll.setWidget(inner)
         return scroll
 
-    def open_group(self, group: str) -> None:
-        """Show the page of a group."""
+    def open_at(self, place: str) -> None:
+        """Show the page of a group, or the one with a setting's key, and put the keyboard there."""
         self.search.clear()
-        self.groups.setCurrentRow([str(name) for name in GROUPS].index(group))
+        names = [name.casefold() for name in self._parts]
+        row = BY_KEY.get(place)
+        group = row.group if row is not None else place
+        if group.casefold() in names:
+            self.groups.setCurrentRow(names.index(group.casefold()))
+        if (field := self.fields.get(place)) is not None:
+            field.editor.setFocus(Qt.FocusReason.OtherFocusReason)
+            page = self._pages.currentWidget()
+            assert isinstance(page, QScrollArea)
+            page.ensureWidgetVisible(field)
+        else:
+            self.groups.setFocus(Qt.FocusReason.OtherFocusReason)
+
+    def page(self) -> str:
+        """The group shown now."""
+        return list(self._parts)[self.groups.currentRow()]
 
     def refresh(self) -> None:
         """Show the values in use and what is wrong in the file."""
         for key, field in self.fields.items():
             field.show_value(self._settings.get(key))
-            field.show_error("")
         self.models.show_value(self._settings.get(MODELS))
         self.models.show_error("")
         self.login.refresh()
         rest = []
         for problem in self._settings.problems:
             key = problem.message.split(" ", 1)[0]
+            sentence = join(problem.message, problem.action)
             if key in self.fields:
-                self.fields[key].show_error(join(problem.message, problem.action))
+                if not self.fields[key].pending:
+                    self.fields[key].show_error(sentence)
             elif key == MODELS:
-                self.models.show_error(join(problem.message, problem.action))
+                self.models.show_error(sentence)
             else:
-                rest.append(join(problem.message, problem.action))
-        self.tell("\n".join(rest))
+                rest.append(sentence)
+        if self._settings.broken:
+            rest.append(tr("Nothing can be changed here until then, and nothing new is recorded."))
+        if self._settings.unknown:
+            names = tr(", ").join(self._settings.unknown)
+            rest.append(tr("The settings file has entries that are not known here and are kept: {names}.", names=names))
+        self.file.show_text("\n".join(rest))
+
+    def showEvent(self, event: QShowEvent) -> None:
+        """What was typed and refused long ago is of no interest any more."""
+        super().showEvent(event)
+        for field in self.fields.values():
+            field.forget()
+        self.refresh()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """In a narrow window the pages are chosen above, so that their text keeps its room."""
+        super().resizeEvent(event)
+        narrow = self.width() < NARROW
+        self.groups.setVisible(not narrow)
+        self.narrow_groups.setVisible(narrow)
 
     def tell(self, sentence: str) -> None:
         """What concerns the whole window, or nothing."""
         self.note.setText(sentence)
         self.note.setVisible(bool(sentence))
 
+    def _find(self) -> None:
+        self.search.setFocus(Qt.FocusReason.ShortcutFocusReason)
+        self.search.selectAll()
+
+    def _escape(self) -> bool:
+        """Esc ends a search first."""
+        searching = bool(self.search.text())
+        self.search.clear()
+        return searching
+
     def _save(self, key: str, value: object) -> None:
+        before = self._settings.get(key)
         try:
-            if value != self._settings.get(key):
+            if value != before:
                 self._settings.set(key, value)
         except CompanionError as error:
-            where = self.models if key == MODELS else self.fields[key]
-            where.show_error(join(error.title, error.message, error.action))
+            sentence = join(error.title, error.message, error.action)
+            if key == MODELS:
+                self.models.show_error(sentence)
+            else:
+                self.fields[key].show_unsaved(sentence, before)
             return
         if key == MODELS:
             self.models.show_value(self._settings.get(key))
-        self.saved.emit(key)
+        else:
+            self.fields[key].show_value(self._settings.get(key))
+        if value != before:
+            self.saved.emit(key, before)
 
     def _filter(self, words: str) -> None:
         first = -1
-        for index, group in enumerate(GROUPS):
+        for index, parts in enumerate(self._parts.values()):
             shown = 0
-            for part in self._parts[group]:
+            for part in parts:
                 hit = part.matches(words) if isinstance(part, Field | Toggle) else _says(part, words)
                 part.setVisible(hit)
                 shown += hit

@@ -1,7 +1,7 @@
 """The window behind the icon: the first question, then what is going on; the whole program where there is no tray."""
 
 from PySide6.QtCore import Qt
-from PySide6.QtGui import QAction, QKeySequence
+from PySide6.QtGui import QAction
 from PySide6.QtWidgets import (
     QGridLayout,
     QHBoxLayout,
@@ -16,7 +16,8 @@ from PySide6.QtWidgets import (
 from desktop.i18n import heard, join, number, tr
 from desktop.icons import app_icon, state_icon
 from desktop.menu import CompanionMenu
-from desktop.widgets.text import GRID, card, clear, heading, muted, paragraph, shortcut, spaced, strong
+from desktop.widgets.geometry import window_keys
+from desktop.widgets.text import GRID, card, clear, heading, muted, paragraph, spaced, strong
 from desktop.windows.first_start import FirstStart
 from desktop.words import server_name, state_line
 from engine.views import Problem, State, Status
@@ -52,7 +53,7 @@ class StatusWindow(QWidget):
         self._pages.addWidget(self.question)
         self._pages.addWidget(self._build())
         spaced(QVBoxLayout(self)).addWidget(self._pages)
-        shortcut(self, QKeySequence.StandardKey.Close, self.close)
+        window_keys(self, settings=menu.settings.trigger)
         self.resize(576, 448)
 
     def _button(self, label: str, action: QAction) -> QPushButton:

@@ -8,7 +8,18 @@ from typing import Any, Literal, TypeGuard
 from engine.policy.redact import redact
 
 type Kind = Literal["bool", "int", "number", "str", "enum", "routes", "list[str]"]
-type Group = Literal["General", "Agents", "Models", "Budget", "Shelves", "Recording", "Advanced"]
+type Group = Literal[
+    "General",
+    "Recording",
+    "Agents",
+    "Models",
+    "Shelves",
+    "Privacy",
+    "Recall",
+    "Budget",
+    "Notifications",
+    "Advanced",
+]
 
 
 @dataclass(frozen=True, slots=True)

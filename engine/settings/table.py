@@ -2,16 +2,19 @@
 
 from engine.settings.setting import Group, Setting
 
-GROUPS: tuple[Group, ...] = ("General", "Agents", "Models", "Budget", "Shelves", "Recording", "Advanced")
-GROUPS_ZH = {
+GROUPS_ZH: dict[Group, str] = {
     "General": "常规",
+    "Recording": "记录",
     "Agents": "智能体",
     "Models": "模型",
-    "Budget": "预算",
     "Shelves": "书架",
-    "Recording": "记录",
+    "Privacy": "隐私",
+    "Recall": "回忆",
+    "Budget": "预算",
+    "Notifications": "通知",
     "Advanced": "高级",
 }
+GROUPS: tuple[Group, ...] = tuple(GROUPS_ZH)
 
 SETTINGS: tuple[Setting, ...] = (
     Setting(
@@ -27,7 +30,13 @@ SETTINGS: tuple[Setting, ...] = (
         choices=("system", "en", "zh_CN"),
     ),
     Setting(
-        "notifications.enabled", "bool", True, "General",
+        "ui.colorScheme", "enum", "system", "General",
+        "Colours", "外观颜色",
+        "Light or dark windows, or as the system has them.", "浅色或深色窗口，或跟随系统。",
+        choices=("system", "light", "dark"),
+    ),
+    Setting(
+        "notifications.enabled", "bool", True, "Notifications",
         "Show notifications", "显示通知",
         "Tells you when something waits for you. Everything also stands in the windows.",
         "有事项待处理时提醒你。所有内容也会显示在窗口中。",
@@ -176,7 +185,7 @@ SETTINGS: tuple[Setting, ...] = (
         low=500,
     ),
     Setting(
-        "collector.toolLedger", "bool", False, "Recording",
+        "collector.toolLedger", "bool", False, "Privacy",
         "Record which tools were used", "记录使用了哪些工具",
         "Adds names, outcome and duration of tools to an agent's message; never what they read or wrote.",
         "在智能体的消息中附上工具名称、结果和耗时，绝不包含其读写的内容。",

@@ -24,10 +24,12 @@
     <message><source>Asking…</source><translation>正在询问…</translation></message>
     <message><source>Attempts so far</source><translation>此前的尝试</translation></message>
     <message><source>Built-in (no model): picks sentences out of the conversation. Nothing is sent, nothing is paid.</source><translation>内置提取（无需模型）：从会话中挑选原句。不发送任何内容，也不产生费用。</translation></message>
+    <message><source>Changed. Default: {default}</source><translation>已更改。默认值：{default}</translation></message>
     <message><source>Connect a shelf folder</source><translation>连接书架文件夹</translation></message>
     <message><source>Conversations appear here once one is recorded</source><translation>记录会话后会显示在这里</translation></message>
     <message><source>Conversations are recorded on the shelf in use.</source><translation>会话记录到使用中的书架。</translation></message>
     <message><source>Conversations known</source><translation>已知会话</translation></message>
+    <message><source>Dark</source><translation>深色</translation></message>
     <message><source>Discard</source><translation>丢弃</translation></message>
     <message><source>Discard this task?</source><translation>丢弃此任务？</translation></message>
     <message><source>Discard “{what}”?</source><translation>丢弃“{what}”？</translation></message>
@@ -52,6 +54,7 @@
     <message><source>Keep it</source><translation>保存方式</translation></message>
     <message><source>Key</source><translation>密钥</translation></message>
     <message><source>Keys</source><translation>密钥</translation></message>
+    <message><source>Light</source><translation>浅色</translation></message>
     <message><source>Limit for a day: {what}</source><translation>每日限额：{what}</translation></message>
     <message><source>Looking for conversations…</source><translation>正在查找会话…</translation></message>
     <message><source>Messages recorded today</source><translation>今日记录的消息</translation></message>
@@ -70,11 +73,14 @@
     <message><source>Not changed: {why}</source><translation>未更改：{why}</translation></message>
     <message><source>Not now</source><translation>以后再说</translation></message>
     <message><source>Not recording yet: one question is open</source><translation>尚未开始记录：有一个问题等待回答</translation></message>
+    <message><source>Nothing can be changed here until then, and nothing new is recorded.</source><translation>在此之前无法在这里更改设置，也不会记录新内容。</translation></message>
     <message><source>Nothing is recorded before you answer.</source><translation>在你回答之前不会记录任何内容。</translation></message>
     <message><source>Nothing waits for you. When a task fails several times, it appears here with its reason.</source><translation>没有待处理的事项。任务多次失败后会连同原因显示在这里。</translation></message>
     <message><source>On GNOME the extension AppIndicator brings them. Without it, start the program again to get this window.</source><translation>在 GNOME 上可安装 AppIndicator 扩展来显示图标。没有扩展时，再次启动程序即可打开此窗口。</translation></message>
     <message><source>Only until the program ends</source><translation>仅保留到程序退出</translation></message>
     <message><source>Open</source><translation>打开</translation></message>
+    <message><source>Open the file</source><translation>打开文件</translation></message>
+    <message><source>Pages of the settings</source><translation>设置页面</translation></message>
     <message><source>Passwords and keys are hidden before anything is stored. Memory stays on this computer; parts of a conversation are sent to a model only if you add one in Settings.</source><translation>存储之前会隐藏密码和密钥。记忆保存在本机；只有在设置中添加模型后，会话的部分内容才会发送给该模型。</translation></message>
     <message><source>Paused until you resume</source><translation>已暂停，直到你恢复</translation></message>
     <message><source>Paused until {time}</source><translation>已暂停至 {time}</translation></message>
@@ -82,8 +88,11 @@
     <message><source>Record</source><translation>记录</translation></message>
     <message><source>Record to s&amp;helf</source><translation>记录到书架(&amp;H)</translation></message>
     <message><source>Recording of “{name}”</source><translation>“{name}”的记录</translation></message>
+    <message><source>Recording starts anew with this change.</source><translation>更改后会重新开始记录。</translation></message>
     <message><source>Recording to {name} now</source><translation>现在记录到 {name}</translation></message>
     <message><source>Remove</source><translation>移除</translation></message>
+    <message><source>Reset</source><translation>重置</translation></message>
+    <message><source>Reset “{name}”</source><translation>重置“{name}”</translation></message>
     <message><source>Resu&amp;me</source><translation>恢复(&amp;M)</translation></message>
     <message><source>Retry</source><translation>重试</translation></message>
     <message><source>Retry with</source><translation>换模型重试</translation></message>
@@ -104,10 +113,12 @@
     <message><source>State</source><translation>状态</translation></message>
     <message><source>Summaries are switched off in Settings</source><translation>设置中已关闭总结</translation></message>
     <message><source>Summary of “{name}”</source><translation>“{name}”的摘要</translation></message>
+    <message><source>Takes effect at once.</source><translation>立即生效。</translation></message>
     <message><source>Tasks left</source><translation>剩余任务</translation></message>
     <message><source>Test</source><translation>测试</translation></message>
     <message><source>The conversation itself is kept. You can make it again later with Summarise now.</source><translation>会话本身会保留。之后可用“立即总结”重新生成。</translation></message>
     <message><source>The key is kept. Press Test at a model to try it.</source><translation>密钥已保存。可在模型处点“测试”验证。</translation></message>
+    <message><source>The settings file has entries that are not known here and are kept: {names}.</source><translation>设置文件中有此处未知的条目，已保留：{names}。</translation></message>
     <message><source>The summary is being made</source><translation>正在生成摘要</translation></message>
     <message><source>Thinking effort</source><translation>思考强度</translation></message>
     <message><source>This conversation is being summarised already</source><translation>此会话正在总结中</translation></message>
@@ -133,11 +144,14 @@
     <message><source>day</source><translation>天</translation></message>
     <message><source>days</source><translation>天</translation></message>
     <message><source>default</source><translation>默认</translation></message>
+    <message><source>empty</source><translation>空</translation></message>
     <message><source>failed {n} time</source><translation>失败 {n} 次</translation></message>
     <message><source>failed {n} times</source><translation>失败 {n} 次</translation></message>
     <message><source>folder is gone</source><translation>文件夹不存在</translation></message>
     <message><source>in use</source><translation>使用中</translation></message>
     <message><source>just now</source><translation>刚刚</translation></message>
+    <message><source>off</source><translation>关</translation></message>
+    <message><source>on</source><translation>开</translation></message>
     <message><source>project {name}</source><translation>项目 {name}</translation></message>
     <message><source>{name} is connected. Choose Use this shelf to record there.</source><translation>{name} 已连接。点“使用此书架”即可记录到那里。</translation></message>
     <message><source>{name} is disconnected. Its folder is untouched.</source><translation>{name} 已断开，文件夹保持不变。</translation></message>

@@ -115,7 +115,7 @@ async def stage() -> None:
             shown = review
         elif word.startswith("settings-"):
             shown = settings
-            settings.open_group(word.removeprefix("settings-").capitalize())
+            settings.open_at(word.removeprefix("settings-").capitalize())
         if shown is not None:
             shown.show()
         await asyncio.sleep(0.3)

@@ -322,7 +322,9 @@ def test_times_are_told_anew_whenever_they_are_looked_at(qtbot, menu: CompanionM
 
 
 def test_settings_have_a_page_per_group_and_a_field_per_row(window: SettingsWindow) -> None:
-    assert [window.groups.item(i).text() for i in range(window.groups.count())] == list(GROUPS)
+    filled = {row.group for row in SETTINGS}
+    shown = [window.groups.item(i).text() for i in range(window.groups.count())]
+    assert shown == [group for group in GROUPS if group in filled]
     special = {"consolidation.models", "shelf"}
     assert set(window.fields) == {row.key for row in SETTINGS} - special
 
@@ -386,7 +388,7 @@ def test_the_search_box_finds_fields_by_words(window: SettingsWindow) -> None:
     assert window.note.text() == "No setting matches."
     window.search.clear()
     assert not window.groups.item(0).isHidden()
-    window.open_group("Advanced")
+    window.open_at("Advanced")
     assert window.fields["queue.concurrency"].isVisibleTo(window)
 
 

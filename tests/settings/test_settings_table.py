@@ -19,6 +19,7 @@ def test_every_key_of_the_engine_is_there_once_with_its_default() -> None:
     assert defaults == {
         "enabled": True,
         "ui.language": "system",
+        "ui.colorScheme": "system",
         "notifications.enabled": True,
         "sources.dshHome": "",
         "binaries": ["hypatia"],

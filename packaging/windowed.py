@@ -1,5 +1,0 @@
-"""Entry of the windowed program."""
-
-from desktop.main import main
-
-raise SystemExit(main())
