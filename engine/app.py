@@ -16,6 +16,7 @@ from engine.errors import CompanionError, Environment, UserFixable
 from engine.events import (
     Event,
     EventBus,
+    Forgotten,
     MessagesLogged,
     SettingsChanged,
     ShelfSwitched,
@@ -25,6 +26,7 @@ from engine.events import (
     TaskSettled,
     TaskStuck,
 )
+from engine.forgetting import Forgetting
 from engine.ledger.calls import CallLog, CallTotals
 from engine.ledger.database import Ledger
 from engine.ledger.history import History
@@ -123,6 +125,15 @@ class Engine:
         self._client = self._new_client()
         self._collector = self._new_collector()
         self._work: Work | None = None
+        self.forgetting = Forgetting(
+            ledger,
+            self._history,
+            self.bus,
+            lambda tool, arguments: self._client.call(tool, arguments),
+            lambda: str(settings.get("shelf")),
+            lambda: self._work.context if self._work is not None else None,
+            self._look_again,
+        )
         self._paused_until: float | None = None
         self._reading = False
         self._held = settings.broken
@@ -344,6 +355,7 @@ class Engine:
         if cutoff is None or self._ledger.read_only or off or self._beside:
             self._touch()
             return
+        await self._finish_forgetting(shelf)
         work = self._work = Work.of(self._parts, self._client, shelf, cutoff)
         if hold or self._paused_until is not None:
             work.queue.pause()
@@ -351,6 +363,13 @@ class Engine:
             await work.tidy()
         await work.begin()
         self._touch()
+
+    async def _finish_forgetting(self, shelf: str) -> None:
+        try:
+            await self.forgetting.finish(shelf)
+            self._notices.solved("forgetting")
+        except CompanionError as error:
+            self._notices.problem("forgetting", error)
 
     async def _mind_plugin(self) -> None:
         """Stop when DSH's memory plugin begins to write our shelf, and go on when it has ended."""
@@ -674,11 +693,13 @@ class Engine:
             self.tasks_done += 1
         if isinstance(event, TaskSettled | TaskFailed) and event.kind in ("consolidate", "cascade") and self._work:
             self._work.contents.invalidate(event.session_id)
+        if isinstance(event, Forgotten) and self._work is not None:
+            self._work.contents.forget(event.session_id)
         if isinstance(event, TaskStuck):
             self._notices.problem("storage", Environment(event.title, event.message, event.action))
         if isinstance(event, MessagesLogged | TaskSettled):
             self._notices.solved("storage")
-        if isinstance(event, MessagesLogged | TaskSettled | TaskFailed):
+        if isinstance(event, MessagesLogged | TaskSettled | TaskFailed | Forgotten):
             self._touch()
 
     def _settings_changed(self, keys: tuple[str, ...], old: dict[str, Any], new: dict[str, Any]) -> None:

@@ -45,6 +45,13 @@ class TaskFailed(Event):
 
 
 @dataclass(frozen=True, slots=True)
+class Forgotten(Event):
+    """A conversation was forgotten, or is remembered again."""
+
+    session_id: str
+
+
+@dataclass(frozen=True, slots=True)
 class TaskStuck(Event):
     """What became of a task could not even be noted; it is tried again."""
 

@@ -196,3 +196,30 @@ class SummariseResult:
     reason: str
     from_seq: int
     to_seq: int
+
+
+@dataclass(frozen=True, slots=True)
+class ForgetPreview:
+    """What goes when a conversation is forgotten. `lessons` are titles; `shared_lessons` stay, others support them.
+
+    `archives` of its summaries go too and are made again without it; with `log_exists` it can be recorded again.
+    """
+
+    session_id: str
+    title: str
+    shelves: tuple[str, ...]
+    messages: int
+    summaries: int
+    archives: int
+    lessons: tuple[str, ...]
+    shared_lessons: int
+    log_exists: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ForgottenConversation:
+    """A conversation that is not recorded: since when (epoch ms), and whether every shelf is clear of it."""
+
+    session_id: str
+    at: int
+    done: bool

@@ -235,6 +235,9 @@ class Collector:
             for found, row in zip(group, rows, strict=True)
         ]
         current = [row or LogFile(path=str(found.path)) for found, row in zip(group, rows, strict=True)]
+        for row in current:
+            if row.cursor is None:
+                self._swept_to.pop(row.path, None)  # read from its start, it may be given again
         batches = read_batches(readers)
         while (batch := await asyncio.to_thread(_next, batches)) is not None:
             project = await self._project(current, batch)

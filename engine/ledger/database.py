@@ -133,6 +133,7 @@ async def _prepare(connection: aiosqlite.Connection, busy_timeout: float) -> Non
     await _use_wal(connection, busy_timeout)
     await connection.execute("PRAGMA synchronous = NORMAL")
     await connection.execute("PRAGMA foreign_keys = ON")
+    await connection.execute_fetchall("PRAGMA secure_delete = ON")  # what was forgotten leaves no bytes behind
     for number, script in enumerate(MIGRATIONS, start=1):
         try:
             await connection.execute("BEGIN IMMEDIATE")

@@ -278,7 +278,10 @@ class Logs:
 
     async def count_sessions(self) -> int:
         """Conversations that were read."""
-        people = "SELECT DISTINCT session_id FROM log_file WHERE subagent = 0 AND session_id IS NOT NULL"
+        people = (
+            "SELECT DISTINCT session_id FROM log_file WHERE subagent = 0 AND session_id IS NOT NULL"
+            " AND session_id NOT IN (SELECT session_id FROM forgotten)"
+        )
         rows = await self._ledger.read(f"SELECT count(*) FROM ({people})")
         return int(rows[0][0])
 
@@ -303,6 +306,7 @@ class Logs:
                 SELECT session_id, max(last_time) AS last_time FROM (
                     SELECT session_id, last_time FROM log_file INDEXED BY log_file_recent
                     WHERE subagent = 0 AND session_id IS NOT NULL
+                        AND session_id NOT IN (SELECT session_id FROM forgotten)
                     ORDER BY last_time DESC LIMIT ? * 8)
                 GROUP BY session_id ORDER BY 2 DESC LIMIT ?)
             SELECT f.session_id, f.title, f.project, max(f.last_time) AS last_time, f.status, f.reason,

@@ -120,4 +120,24 @@ MIGRATIONS: tuple[str, ...] = (
     -- Work units that the answer proposed without evidence; why, and nothing of their text, stands in `detail`.
     ALTER TABLE model_call ADD COLUMN rejected INTEGER NOT NULL DEFAULT 0;
     """,
+    """
+    -- Conversations a person wants forgotten, on every shelf that had something of them; `done`: it is gone there.
+    -- Whatever asks for it, nothing of them is queued, noted as recorded or kept here as long as a row stands.
+    CREATE TABLE forgotten (
+        session_id TEXT NOT NULL, shelf TEXT NOT NULL, at INTEGER NOT NULL, done INTEGER NOT NULL DEFAULT 0,
+        PRIMARY KEY (session_id, shelf)
+    ) STRICT, WITHOUT ROWID;
+    CREATE TRIGGER forgotten_task BEFORE INSERT ON task
+        WHEN EXISTS (SELECT 1 FROM forgotten WHERE session_id = new.session_id) BEGIN SELECT RAISE(IGNORE); END;
+    CREATE TRIGGER forgotten_progress BEFORE INSERT ON watermark
+        WHEN EXISTS (SELECT 1 FROM forgotten WHERE session_id = new.session_id) BEGIN SELECT RAISE(IGNORE); END;
+    CREATE TRIGGER forgotten_node BEFORE INSERT ON session_node
+        WHEN EXISTS (SELECT 1 FROM forgotten WHERE session_id = new.session_id) BEGIN SELECT RAISE(IGNORE); END;
+    CREATE TRIGGER forgotten_reply BEFORE INSERT ON reply
+        WHEN EXISTS (SELECT 1 FROM forgotten WHERE session_id = new.session_id) BEGIN SELECT RAISE(IGNORE); END;
+    CREATE TRIGGER forgotten_title AFTER INSERT ON log_file
+        WHEN new.title != '' AND EXISTS (SELECT 1 FROM forgotten WHERE session_id = new.session_id) BEGIN
+        UPDATE log_file SET title = '' WHERE path = new.path;
+    END;
+    """,
 )

@@ -67,6 +67,7 @@ class Queue:
         self._chains: dict[str, list[TaskKey]] = {}  # scheduled and not yet started, per conversation; never long
         self._ready: deque[str] = deque()  # conversations whose next task waits for a slot
         self._running: dict[str, TaskKey] = {}
+        self._runs: dict[str, asyncio.Task[None]] = {}
         self._timers: dict[TaskKey, Timer] = {}
         self._again: set[TaskKey] = set()  # enqueued while running
         self._backoffs: Counter[TaskKey] = Counter()
@@ -141,6 +142,19 @@ class Queue:
         for key in [key for key in self._timers if key.session_id == session_id]:
             self._drop(key)
         return gone
+
+    async def drop(self, session_id: str) -> None:
+        """Stop what runs of a conversation and remove all its tasks, whatever their state."""
+        if session_id in self._ready:
+            self._ready.remove(session_id)
+        self._chains.pop(session_id, None)
+        for key in [key for key in self._timers if key.session_id == session_id]:
+            self._drop(key)
+        await self._records.forget(session_id, set())
+        await asyncio.sleep(0)  # a task that is cancelled before its first step would never leave the queue
+        if (run := self._runs.get(session_id)) is not None:
+            run.cancel()
+            await asyncio.wait([run])
 
     async def note_route(self, task: Task, route: str) -> None:
         """Keep with the record which model route it is using."""
@@ -266,10 +280,10 @@ class Queue:
             if not chain:
                 del self._chains[session_id]
             self._running[session_id] = key
-            self._supervisor.start(self._run(key), f"task {key}", self._group)
+            self._runs[session_id] = self._supervisor.start(self._run(key), f"task {key}", self._group)
 
     def _leave(self, key: TaskKey, delay: float | None) -> None:
-        del self._running[key.session_id]
+        del self._running[key.session_id], self._runs[key.session_id]
         if key.session_id in self._chains:
             self._ready.append(key.session_id)
         again = key in self._again

@@ -54,6 +54,11 @@ class Contents:
         self._turns[session_id] += 1
         self._kept.pop(session_id, None)
 
+    def forget(self, session_id: str) -> None:
+        """Keep nothing of a conversation, not even for the time the shelf cannot be read."""
+        self.invalidate(session_id)
+        self._shown.pop(session_id, None)
+
     async def _read(self, session_id: str) -> SessionContent:
         prefix = f"sum-{session_id}-"
         found = await self._query({"$knowledge": [["$like", "name", f"{prefix}%"]], "limit": SCAN})
