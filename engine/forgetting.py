@@ -71,7 +71,7 @@ class Forgetting:
             messages, summaries = await traces.count("msg"), await traces.count("sum")
             archives = len(await traces.archives())
         except ToolError as error:
-            raise Environment("The shelf does not answer", one_line(str(error)), "Try again later.") from error
+            raise Environment("The shelf did not answer", one_line(str(error)), "Try again later.") from error
         files = await self._ledger.read(
             "SELECT path, title, project FROM log_file WHERE session_id = ? ORDER BY version", (session_id,)
         )

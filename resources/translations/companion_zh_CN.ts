@@ -180,6 +180,7 @@
 </context>
 <context>
     <name>engine</name>
+    <message><source>A forgotten conversation is still on the shelf</source><translation>已遗忘的会话仍在书架上</translation></message>
     <message><source>A key has only letters, digits and signs, and no spaces.</source><translation>密钥只含字母、数字和符号，没有空格。</translation></message>
     <message><source>A model setting has no effect</source><translation>有一项模型设置不起作用</translation></message>
     <message><source>A part of the companion stopped</source><translation>程序的一部分停止了</translation></message>
@@ -223,6 +224,7 @@
     <message><source>Import another file.</source><translation>请导入其他文件。</translation></message>
     <message><source>Import it again; what has arrived is left alone.</source><translation>请重新导入；已到达的内容保持不变。</translation></message>
     <message><source>Import it onto a built-in shelf, export that, and import the export.</source><translation>请先导入到内置书架，再导出该书架，然后导入该导出。</translation></message>
+    <message><source>It could not be removed: {value}.</source><translation>无法移除：{value}。</translation></message>
     <message><source>It does not answer within {n} seconds.</source><translation>它在 {n} 秒内没有响应。</translation></message>
     <message><source>It does not keep what is stored in it.</source><translation>它没有保留存入的内容。</translation></message>
     <message><source>It ended with status {n}</source><translation>它以状态 {n} 结束</translation></message>
@@ -230,6 +232,7 @@
     <message><source>It holds {n} MB.</source><translation>它占用 {n} MB。</translation></message>
     <message><source>It is closed as soon as it is idle. A smaller or remote embedding model needs less.</source><translation>空闲后即关闭。较小或远程的嵌入模型占用更少。</translation></message>
     <message><source>It is locked.</source><translation>它已锁定。</translation></message>
+    <message><source>It is removed when the shelf is used next.</source><translation>下次使用该书架时会将其移除。</translation></message>
     <message><source>It is tried again by itself.</source><translation>会自动重试。</translation></message>
     <message><source>It is tried again every {n} s. {advice}</source><translation>每 {n} 秒重试一次。{advice}</translation></message>
     <message><source>It must be {value}.</source><translation>必须是{value}。</translation></message>
@@ -327,6 +330,7 @@
     <message><source>This start is not understood</source><translation>无法理解此起点</translation></message>
     <message><source>This system has no keyring that protects keys.</source><translation>此系统没有能保护密钥的钥匙串。</translation></message>
     <message><source>Top up at {label}, or wait.</source><translation>请到 {label} 充值，或等待。</translation></message>
+    <message><source>Try again later.</source><translation>请稍后再试。</translation></message>
     <message><source>Try again.</source><translation>请重试。</translation></message>
     <message><source>Two writers on the shelf “{shelf}” would summarise and pay for everything twice, so nothing is recorded now.</source><translation>书架“{shelf}”若有两个写入者，一切都会被总结并付费两次，因此现在不记录。</translation></message>
     <message><source>Until then this entry is left out.</source><translation>在此之前忽略该项。</translation></message>
