@@ -1,4 +1,4 @@
-"""The .deb: the frozen folder below /usr/lib, launcher, desktop entry, icons, AppStream data, and the step at removal."""
+"""The .deb: the frozen folder below /usr/lib, launcher, entry, icons, AppStream data, and a step at removal."""
 
 import os
 import shutil
