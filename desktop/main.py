@@ -8,19 +8,20 @@ def main() -> int:
     if sys.version_info < (3, 12):  # noqa: UP036 - run from a source tree nothing else checks
         print("Hypatia Companion needs Python 3.12 or newer.", file=sys.stderr)  # noqa: T201
         return 1
-    if len(sys.argv) > 1:
+    own_check = sys.argv[1:] == ["--self-test"]
+    if len(sys.argv) > 1 and not own_check:
         from engine.cli import main as cli_main
 
         return int(cli_main())
-    return _tray()
-
-
-def _tray() -> int:
     from desktop.libraries import missing_sentence
 
     if sentence := missing_sentence():
         print(sentence, file=sys.stderr)  # noqa: T201
         return 1
+    if own_check:
+        from desktop.self_test import run as check
+
+        return check()
     from desktop.app import run
     from engine.paths import Home
 

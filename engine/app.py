@@ -619,6 +619,10 @@ class Engine:
         if self._work is not None:
             await self._work.queue.wake_deferred()
 
+    async def key_store_fault(self) -> str:
+        """Why the system's key store cannot be used; empty when it can."""
+        return await self._keys.probe()
+
     async def test_route(self, index: int) -> str:
         """Ask one configured model for a single word; one sentence about how that went."""
         rows = self.settings.get("consolidation.models")

@@ -181,7 +181,10 @@ def _socket_path(home: Home) -> Path:
     if len(os.fsencode(path)) <= _SOCKET_PATH_LIMIT:
         return path
     digest = hashlib.sha256(os.fsencode(home.data)).hexdigest()[:16]
-    folder = Path(tempfile.gettempdir()) / f"hypatia-companion-{os.getuid()}"
+    name = f"hypatia-companion-{os.getuid()}"
+    folder = Path(tempfile.gettempdir()) / name
+    if len(os.fsencode(folder / f"{digest}.sock")) > _SOCKET_PATH_LIMIT:
+        folder = Path("/tmp") / name  # a temporary folder may lie as deep as the home
     folder.mkdir(mode=0o700, exist_ok=True)
     if folder.stat().st_uid != os.getuid() or folder.is_symlink():
         raise Environment("No place for the control socket", f"{folder} belongs to someone else.", "Remove it.")
