@@ -15,11 +15,11 @@ from desktop.autostart import LoginFile, LoginRegistry
 from desktop.i18n import heard, join, tr
 from desktop.menu import CompanionMenu
 from desktop.notifications import Action, DesktopService, Notifier
+from desktop.review_desk import ReviewDesk
 from desktop.settings_desk import SettingsDesk
 from desktop.tray import TrayHost
 from desktop.widgets.geometry import Geometry
 from desktop.widgets.scheme import Scheme
-from desktop.windows.review import ReviewWindow
 from desktop.windows.status import StatusWindow
 from engine.errors import CompanionError
 from engine.events import (
@@ -37,6 +37,7 @@ from engine.supervisor import Supervisor
 from engine.views import SummariseResult
 
 if TYPE_CHECKING:
+    from desktop.windows.review import ReviewWindow
     from desktop.windows.settings import SettingsWindow
     from engine.app import Engine
 
@@ -71,7 +72,7 @@ class Companion:
         self._problem_keys: set[str] = set()
         self._login = login
         self._settings: SettingsDesk | None = None
-        self.review_window: ReviewWindow | None = None
+        self._review: ReviewDesk | None = None
         self.geometry = Geometry(engine.home.data / "windows.json", self._keep_places)
         app = QApplication.instance()
         assert isinstance(app, QApplication)
@@ -120,15 +121,20 @@ class Companion:
         _raise(self.status_window)
 
     def open_review(self) -> None:
-        """The failed tasks."""
-        if self.review_window is None:
-            window = self.review_window = ReviewWindow()
+        """Everything that waits for the person."""
+        if self._review is None:
+            self._review = ReviewDesk(self.engine, self._act)
+            window = self._review.window
             self.geometry.follow(window, "review")
             window.settings_wanted.connect(lambda: self.open_settings())
-            window.retry.connect(lambda id_, place: self._act("retry", lambda: self.engine.retry(id_, place)))
-            window.discard.connect(lambda id_: self._act("discard", lambda: self.engine.discard(id_)))
+            window.open_settings.connect(self.open_settings)
+            window.open_conversation.connect(self.open_conversation)
         self._lists_changed.set()
-        _raise(self.review_window)
+        _raise(self._review.window)
+
+    def open_conversation(self, session_id: str) -> None:
+        """A conversation, as far as it is remembered."""
+        self.open_status()
 
     def open_settings(self, at: str = "General") -> "SettingsWindow":
         """The settings, at a group's page or at the setting with a key."""
@@ -140,6 +146,11 @@ class Companion:
         _raise(window)
         window.open_at(at)
         return window
+
+    @property
+    def review_window(self) -> "ReviewWindow | None":
+        """The window, once it was opened."""
+        return self._review.window if self._review is not None else None
 
     @property
     def settings_window(self) -> "SettingsWindow | None":
@@ -298,10 +309,8 @@ class Companion:
         if self._settings is not None:
             await self._settings.show(shelves)
         self.menu.show_sessions(await self.engine.sessions(RECENT))
-        if self.review_window is not None:
-            failed = await self.engine.failed_tasks()
-            attempts = {task.task_id: await self.engine.attempts(task.task_id) for task in failed}
-            self.review_window.show_tasks(failed, attempts, self.engine.routes())
+        if self._review is not None:
+            await self._review.show()
 
     def _settings_changed(self, keys: tuple[str, ...]) -> None:
         if "ui.colorScheme" in keys:
@@ -329,7 +338,7 @@ class Companion:
         for old in (self.settings_window, self.review_window, self.status_window):
             if old is not None:
                 old.deleteLater()
-        self._settings = self.review_window = None
+        self._settings = self._review = None
         self._speak()
         self._show_status()
         self._lists_changed.set()

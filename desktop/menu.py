@@ -6,7 +6,7 @@ from PySide6.QtCore import Signal, SignalInstance
 from PySide6.QtGui import QAction, QActionGroup
 from PySide6.QtWidgets import QMenu
 
-from desktop.i18n import heard, tr
+from desktop.i18n import heard, number, tr
 from desktop.widgets.text import literal
 from desktop.words import ago, session_title, state_line, tomorrow
 from engine.views import SessionRow, ShelfRow, State, Status
@@ -81,7 +81,7 @@ class CompanionMenu(QMenu):
         """Bring the entries in line with a snapshot; `now` in epoch seconds."""
         paused = status.state is State.PAUSED
         self.status_line.setText(literal(state_line(status, now)))
-        self.review.setText(tr("&Review… ({n})", n=status.failed) if status.failed else tr("&Review…"))
+        self.review.setText(tr("&Review… ({n})", n=number(status.waiting)) if status.waiting else tr("&Review…"))
         self.pause_menu.menuAction().setVisible(status.answered and not paused)
         self.resume.setVisible(paused)
         self.summarise_menu.setEnabled(status.answered)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from desktop.i18n import heard, number, tr, trn
-from engine.views import FailedTask, Found, SessionRow, State, Status
+from engine.views import FailedTask, Found, ReviewItem, ReviewKind, SessionRow, State, Status
 
 MINUTE, HOUR, DAY = 60, 3600, 86_400
 
@@ -120,8 +120,8 @@ def tooltip(status: Status, now: float) -> str:
 
 
 def waiting(status: Status) -> int:
-    """How many things wait for a person: failed tasks, and the first question while it is open."""
-    return status.failed + (not status.answered)
+    """How many things wait for a person: what stands in Review, and the first question while it is open."""
+    return status.waiting + (not status.answered)
 
 
 def server_name(server: str) -> str:
@@ -150,6 +150,26 @@ def task_title(task: FailedTask) -> str:
         case "cascade":
             return tr("Archive of “{name}”", name=name)
     return tr("Work on “{name}”", name=name)
+
+
+def kind_name(kind: ReviewKind) -> str:
+    """What an item in Review is about."""
+    return {
+        ReviewKind.TASK: tr("Failed task"),
+        ReviewKind.MEMORY: tr("Memory"),
+        ReviewKind.SHELF: tr("Shelf"),
+        ReviewKind.MODEL: tr("Model"),
+        ReviewKind.BUDGET: tr("Budget"),
+        ReviewKind.LOG: tr("Conversation that cannot be read"),
+        ReviewKind.OTHER: tr("Program"),
+    }[kind]
+
+
+def item_title(item: ReviewItem) -> str:
+    """What waits: what a task was to make, a conversation's own title, or what the engine says."""
+    if item.task is not None:
+        return task_title(item.task)
+    return item.title if item.kind is ReviewKind.LOG else heard(item.title)
 
 
 def found_line(found: Found) -> str:

@@ -48,6 +48,7 @@ from engine.pipeline import housekeeping, on_demand
 from engine.pipeline.consolidate import consider
 from engine.pipeline.queue import Task, TaskKey
 from engine.plugin import Plugin, beside
+from engine.review import Review
 from engine.settings.secrets import Keys, Where
 from engine.settings.store import Settings
 from engine.shelf.command import BUILT_IN
@@ -107,6 +108,15 @@ class Engine:
         self._calls = CallLog(ledger)
         self._plugin = Plugin(ledger, self._logs, self._history, self._configured.sessions_root)
         self._overview = Overview(ledger, self._logs, self._history, self._calls)
+        self.review = Review(
+            self._logs,
+            status=self.status,
+            failed=self.failed_tasks,
+            attempts=self.attempts,
+            health=self.health,
+            conversations_to_take_over=self.plugin_conversations,
+            changed=self._touch,
+        )
         self._keys = Keys(key_variables, home.config / "keys.toml")
         self._budget = Budget(self._calls, lambda: budget_options(settings.get))
         self._chat = ChatClient(self._keys, self._calls, self._notices.model_setting, self._budget)
@@ -650,6 +660,7 @@ class Engine:
             busy=self._reading,
             paused_until=self._paused_until,
             problems=self._notices.problems(),
+            more=self.review.more,
         )
         if status != self._status:
             self._status = status

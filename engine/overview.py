@@ -2,6 +2,7 @@
 
 import asyncio
 import time
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
@@ -34,8 +35,12 @@ class Overview:
         busy: bool,
         paused_until: float | None,
         problems: list[Problem],
+        more: Callable[[str, list[Problem]], Awaitable[int]],
     ) -> Status:
-        """One snapshot. The most pressing state wins: paused, needs you, needs attention, working, resting."""
+        """One snapshot. The most pressing state wins: paused, needs you, needs attention, working, resting.
+
+        `more`: how many items wait in Review beside failed tasks and problems.
+        """
         problems = problems + _stuck(stuck)
         answered = await self._logs.choice(shelf) is not None
         state = State.RESTING
@@ -62,6 +67,7 @@ class Overview:
             sessions=await self._logs.count_sessions(),
             paused_until=paused_until,
             problems=tuple(problems),
+            waiting=counts["failed"] + len(problems) + await more(shelf, problems),
         )
 
     async def sessions(self, shelf: str, limit: int) -> list[SessionRow]:

@@ -40,6 +40,7 @@ class Status:
     sessions: int
     paused_until: float | None
     problems: tuple[Problem, ...]
+    waiting: int = 0  # items in Review
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +83,40 @@ class Attempt:
     error: str
     input_tokens: int
     output_tokens: int
+
+
+class ReviewKind(Enum):
+    """What an item in Review is about."""
+
+    TASK = "task"
+    MEMORY = "memory"
+    SHELF = "shelf"
+    MODEL = "model"
+    BUDGET = "budget"
+    LOG = "log"
+    OTHER = "other"
+
+
+@dataclass(frozen=True, slots=True)
+class ReviewItem:
+    """Something that waits for a person; `at` (epoch ms): since when. What does not apply is empty.
+
+    `page`: where in Settings it is put right; `takeover`: conversations of DSH's plugin that can be taken over.
+    """
+
+    key: str
+    kind: ReviewKind
+    title: str
+    reason: str
+    at: int
+    action: str = ""
+    page: str = ""
+    project: str = ""
+    session_id: str = ""
+    path: str = ""
+    takeover: int = 0
+    task: FailedTask | None = None
+    attempts: tuple[Attempt, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

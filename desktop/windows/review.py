@@ -1,17 +1,17 @@
-"""Review: what failed and waits for a person, one card each."""
+"""Review: everything that waits for a person, one card each; filtered, and settled singly or several at once."""
 
 import time
-from collections.abc import Mapping, Sequence
-from functools import partial
-from itertools import groupby
+from collections import Counter
+from collections.abc import Callable, Sequence
 
 from PySide6.QtCore import Qt, QTimer, Signal
 from PySide6.QtGui import QHideEvent, QShowEvent
 from PySide6.QtWidgets import (
+    QCheckBox,
     QFrame,
     QHBoxLayout,
     QLabel,
-    QMenu,
+    QLineEdit,
     QMessageBox,
     QPushButton,
     QScrollArea,
@@ -19,148 +19,204 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from desktop.i18n import join, tr, trn
+from desktop.i18n import join, number, tr, trn
 from desktop.icons import app_icon
+from desktop.widgets.fields import Choice
 from desktop.widgets.geometry import window_keys
-from desktop.widgets.text import GRID, card, clear, heading, literal, muted, paragraph, spaced, strong
-from desktop.words import ago, moment, task_title
-from engine.views import Attempt, FailedTask
+from desktop.widgets.text import GRID, clear, heading, muted, spaced
+from desktop.windows.review_card import ItemCard
+from desktop.words import item_title, kind_name
+from engine.views import ReviewItem, ReviewKind
 
-ASKS_A_MODEL = ("consolidate", "cascade")
-
-
-class TaskCard(QFrame):
-    """What was to be made, with which models, why it failed, what to do."""
-
-    retry_pressed = Signal(str, object)
-    discard_pressed = Signal(object)
-
-    def __init__(self, task: FailedTask, attempts: Sequence[Attempt], routes: Sequence[str]) -> None:
-        super().__init__()
-        self.task = task
-        self._attempts = attempts
-        self._facts = muted()
-        self._facts.setToolTip(moment(task.failed_at / 1000))
-        self.history = [muted() for _ in attempt_lines(attempts, 0)]
-        self.tell_ages(time.time())
-        self.discard = QPushButton(tr("Discard…"))
-        self.retry = QPushButton(tr("Retry"))
-        self.others = self._other_models(routes if task.kind in ASKS_A_MODEL else ())
-        self.retry.clicked.connect(lambda: self._retry(None))
-        self.discard.clicked.connect(lambda: self.discard_pressed.emit(task))
-        buttons = spaced(QHBoxLayout())
-        buttons.addStretch()
-        for button in (self.discard, self.others, self.retry):
-            if button is not None:
-                buttons.addWidget(button)
-        frame = card()
-        inside = spaced(QVBoxLayout(frame), GRID + GRID // 2)
-        inside.addWidget(strong(task_title(task)))
-        inside.addWidget(self._facts)
-        inside.addWidget(paragraph(join(task.error)))
-        if task.action:
-            inside.addWidget(paragraph(tr("What to do: {action}", action=join(task.action))))
-        if len(self.history) > 1:
-            past = spaced(QVBoxLayout(), gap=GRID // 2)
-            past.addWidget(QLabel(tr("Attempts so far")))
-            for entry in self.history:
-                past.addWidget(entry)
-            inside.addLayout(past)
-        inside.addLayout(buttons)
-        spaced(QVBoxLayout(self)).addWidget(frame)
-
-    def tell_ages(self, now: float) -> None:
-        """Say how long ago everything was; `now` in epoch seconds."""
-        task = self.task
-        facts = [
-            tr("Model: {route}", route=task.route) if task.route else "",
-            trn("failed {n} time", "failed {n} times", task.attempts),
-            ago(task.failed_at / 1000, now),
-            tr("project {name}", name=task.project) if task.project else "",
-        ]
-        self._facts.setText(" · ".join(fact for fact in facts if fact))
-        for label, text in zip(self.history, attempt_lines(self._attempts, now), strict=True):
-            label.setText(text)
-
-    def _other_models(self, routes: Sequence[str]) -> QPushButton | None:
-        """Retry begins with the first model; this begins with another one. None where there is no other."""
-        if len(routes) < 2:
-            return None
-        if len(routes) == 2:
-            button = QPushButton(literal(tr("Retry with {route}", route=routes[1])))
-            button.clicked.connect(lambda: self._retry(1))
-            return button
-        button, menu = QPushButton(tr("Retry with")), QMenu(self)
-        for place, route in enumerate(routes[1:], 1):
-            menu.addAction(literal(route)).triggered.connect(partial(self._chosen, place))
-        button.setMenu(menu)
-        return button
-
-    def _chosen(self, place: int, _checked: bool = False) -> None:
-        self._retry(place)
-
-    def _retry(self, place: int | None) -> None:
-        self.setEnabled(False)
-        self.retry_pressed.emit(self.task.task_id, place)
+PAGE = 20  # cards at a time: more take too long to build at once, and nobody reads them
 
 
 class ReviewWindow(QWidget):
-    """Plain values in; `retry` (with the place of a model, or None) and `discard` (after a question) out."""
+    """Plain values in; what a person decided out, discards after a question."""
 
-    retry = Signal(str, object)
-    discard = Signal(str)
+    retry = Signal(object, object)  # task ids, and the place of a model or None
+    discard = Signal(object)  # task ids
+    dismiss = Signal(object)  # keys of items
+    take_over = Signal()
+    open_conversation = Signal(str)
+    open_settings = Signal(str)
     settings_wanted = Signal()
 
     def __init__(self) -> None:
         super().__init__()
         self.setWindowTitle(tr("Review"))
         self.setWindowIcon(app_icon())
-        self._shown: object = None
+        self._items: list[ReviewItem] = []
+        self._routes: tuple[str, ...] = ()
+        self._total = 0
+        self._limit = PAGE
         self.question: QMessageBox | None = None
         self._title = heading()
+        self.filter = QLineEdit(placeholderText=tr("Filter"), clearButtonEnabled=True)
+        self.filter.setAccessibleName(tr("Filter"))
+        self.kind = Choice()
+        self.kind.setAccessibleName(tr("What is shown"))
+        self.filter.textChanged.connect(lambda _: self._begin_anew())
+        self.kind.currentIndexChanged.connect(lambda _: self._begin_anew())
+        self.all = QCheckBox(tr("Select &all"))
+        self.all.clicked.connect(self._select_all)
+        self.retry_all = self._bulk(tr("&Retry selected"), self._retry_selected)
+        self.discard_all = self._bulk(tr("&Discard selected…"), self._discard_selected)
+        self.dismiss_all = self._bulk(tr("Do &not mention again"), self._dismiss_selected)
         self.empty = QLabel(
-            tr("Nothing waits for you. When a task fails several times, it appears here with its reason.")
+            tr("Nothing waits for you. What fails for good, cannot be read or needs your word appears here.")
         )
-        self.empty.setWordWrap(True)
-        self.empty.setAlignment(Qt.AlignmentFlag.AlignCenter)
+        self.no_match = QLabel(tr("Nothing here matches the filter."))
+        for label in (self.empty, self.no_match):
+            label.setWordWrap(True)
+            label.setAlignment(Qt.AlignmentFlag.AlignCenter)
+        self.more = QPushButton()
+        self.more.clicked.connect(self._show_more)
         self._list = spaced(QVBoxLayout())
+        self.line = muted()
+        self._build()
+        window_keys(self, find=self.filter.setFocus, settings=self.settings_wanted.emit)
+        self._minute = QTimer(self, interval=60_000)
+        self._minute.timeout.connect(self._tell_ages)
+        self.resize(720, 560)
+        self.show_items([])
+
+    def _bulk(self, label: str, action: Callable[[], object]) -> QPushButton:
+        button = QPushButton(label)
+        button.clicked.connect(lambda: action())
+        return button
+
+    def _build(self) -> None:
+        self._tools = QWidget()
+        tools = spaced(QVBoxLayout(self._tools))
+        search = spaced(QHBoxLayout())
+        search.addWidget(self.filter, 1)
+        search.addWidget(self.kind)
+        several = spaced(QHBoxLayout())
+        several.addWidget(self.all)
+        several.addStretch()
+        for button in (self.dismiss_all, self.discard_all, self.retry_all):
+            several.addWidget(button)
+        tools.addLayout(search)
+        tools.addLayout(several)
         inner = QWidget()
         body = spaced(QVBoxLayout(inner), 2 * GRID)
         body.addWidget(self._title)
+        body.addWidget(self._tools)
         body.addLayout(self._list)
-        body.addWidget(self.empty, 1)
+        body.addWidget(self.more, alignment=Qt.AlignmentFlag.AlignHCenter)
+        for label in (self.empty, self.no_match):
+            body.addWidget(label, 1)
         body.addStretch()
         scroll = QScrollArea()
         scroll.setFrameShape(QFrame.Shape.NoFrame)
         scroll.setWidgetResizable(True)
         scroll.setWidget(inner)
-        spaced(QVBoxLayout(self)).addWidget(scroll)
-        window_keys(self, settings=self.settings_wanted.emit)
-        self._minute = QTimer(self, interval=60_000)
-        self._minute.timeout.connect(self._tell_ages)
-        self.resize(640, 480)
-        self.show_tasks([])
+        page = spaced(QVBoxLayout(self), gap=0)
+        page.addWidget(scroll, 1)
+        foot = spaced(QVBoxLayout(), GRID)
+        foot.addWidget(self.line)
+        page.addLayout(foot)
+        self.tell("")
 
-    def show_tasks(
-        self,
-        tasks: list[FailedTask],
-        attempts: Mapping[str, Sequence[Attempt]] | None = None,
-        routes: Sequence[str] = (),
-    ) -> None:
-        """Failed tasks, their earlier runs by task, and the models in order; cards stay while nothing changed."""
-        attempts = attempts or {}
-        if (shown := (tasks, dict(attempts), tuple(routes))) == self._shown:
+    def show_items(self, items: Sequence[ReviewItem], routes: Sequence[str] = (), total: int | None = None) -> None:
+        """What waits and the models in order; `total`: how many there are with those not in the list."""
+        if (list(items), tuple(routes)) == (self._items, self._routes) and total in (None, self._total):
             return
-        self._shown = shown
+        self._items, self._routes = list(items), tuple(routes)
+        self._total = len(items) if total is None else total
+        self._fill_kinds()
+        self._show_cards()
+
+    def tell(self, sentence: str) -> None:
+        """What came of the last thing a person did here, or nothing."""
+        self.line.setText(sentence)
+        self.line.setVisible(bool(sentence))
+
+    def _fill_kinds(self) -> None:
+        """The kinds there are, with their numbers; what was chosen stays chosen while there is any of it."""
+        counts = Counter(item.kind for item in self._items)
+        chosen = self.kind.currentData()
+        self.kind.blockSignals(True)
+        self.kind.clear()
+        self.kind.addItem(tr("Everything ({n})", n=number(len(self._items))), None)
+        for kind in ReviewKind:
+            if counts[kind]:
+                self.kind.addItem(f"{kind_name(kind)} ({number(counts[kind])})", kind)
+        self.kind.setCurrentIndex(max(0, self.kind.findData(chosen)) if chosen is not None else 0)
+        self.kind.blockSignals(False)
+
+    def shown(self) -> list[ReviewItem]:
+        """The items that the filter lets through."""
+        kind = self.kind.currentData()
+        words = self.filter.text().casefold().split()
+        return [
+            item
+            for item in self._items
+            if kind in (None, item.kind) and all(word in _said(item).casefold() for word in words)
+        ]
+
+    def _begin_anew(self) -> None:
+        self._limit = PAGE
+        self._show_cards()
+
+    def _show_more(self) -> None:
+        self._limit += PAGE
+        self._show_cards()
+
+    def _show_cards(self) -> None:
+        picked = {card.item.key for card in self.cards() if card.pick.isChecked()}
+        focus = self.focusWidget()
+        focused = next((card.item.key for card in self.cards() if focus is not None and card.isAncestorOf(focus)), "")
+        items, now = self.shown(), time.time()
         clear(self._list)
-        for task in tasks:
-            item = TaskCard(task, attempts.get(task.task_id, ()), routes)
-            item.retry_pressed.connect(self.retry)
-            item.discard_pressed.connect(self._question)
-            self._list.addWidget(item)
-        self._title.setText(trn("{n} failed task", "{n} failed tasks", len(tasks)))
-        self._title.setVisible(bool(tasks))
-        self.empty.setVisible(not tasks)
+        for item in items[: self._limit]:
+            card = ItemCard(item, self._routes, now)
+            card.pick.setChecked(item.key in picked)
+            card.retry_pressed.connect(lambda id_, place: self.retry.emit([id_], place))
+            card.discard_pressed.connect(lambda item: self._question([item]))
+            card.dismiss_pressed.connect(lambda key: self.dismiss.emit([key]))
+            card.takeover_pressed.connect(self.take_over)
+            card.conversation_pressed.connect(self.open_conversation)
+            card.settings_pressed.connect(self.open_settings)
+            card.picked.connect(self._tell_selection)
+            self._list.addWidget(card)
+            if item.key == focused:
+                card.pick.setFocus()
+        self._title.setText(trn("{n} thing waits for you", "{n} things wait for you", self._total))
+        left = len(items) - self._limit
+        self.more.setText(trn("Show {n} more", "Show {n} more", min(left, PAGE)))
+        self.more.setVisible(left > 0)
+        self._title.setVisible(bool(self._items))
+        self._tools.setVisible(len(self._items) > 1)
+        self.empty.setVisible(not self._items)
+        self.no_match.setVisible(bool(self._items) and not items)
+        self._tell_selection()
+
+    def selected(self) -> list[ReviewItem]:
+        """The items whose box is ticked."""
+        return [card.item for card in self.cards() if card.pick.isChecked()]
+
+    def _tell_selection(self) -> None:
+        cards, selected = self.cards(), self.selected()
+        tasks = any(item.task for item in selected)
+        self.retry_all.setEnabled(tasks)
+        self.discard_all.setEnabled(tasks)
+        self.dismiss_all.setEnabled(any(item.kind is ReviewKind.LOG for item in selected))
+        self.all.setChecked(bool(cards) and len(selected) == len(cards))
+
+    def _select_all(self, on: bool) -> None:
+        for card in self.cards():
+            card.pick.setChecked(on)
+
+    def _retry_selected(self) -> None:
+        self.retry.emit([item.task.task_id for item in self.selected() if item.task is not None], None)
+
+    def _discard_selected(self) -> None:
+        self._question([item for item in self.selected() if item.task is not None])
+
+    def _dismiss_selected(self) -> None:
+        self.dismiss.emit([item.key for item in self.selected() if item.kind is ReviewKind.LOG])
 
     def showEvent(self, event: QShowEvent) -> None:
         """Times are told anew every minute, while somebody can see them."""
@@ -178,33 +234,30 @@ class ReviewWindow(QWidget):
         for one in self.cards():
             one.tell_ages(now)
 
-    def cards(self) -> list[TaskCard]:
+    def cards(self) -> list[ItemCard]:
         """The cards shown now."""
         items = [self._list.itemAt(index) for index in range(self._list.count())]
-        return [card for item in items if item is not None and isinstance(card := item.widget(), TaskCard)]
+        return [card for item in items if item is not None and isinstance(card := item.widget(), ItemCard)]
 
-    def _question(self, task: FailedTask) -> None:
+    def _question(self, items: Sequence[ReviewItem]) -> None:
         box = QMessageBox(self)
         box.setIcon(QMessageBox.Icon.Question)
-        box.setWindowTitle(tr("Discard this task?"))
-        box.setText(tr("Discard “{what}”?", what=task_title(task)))
+        box.setWindowTitle(trn("Discard this task?", "Discard these tasks?", len(items)))
+        one = tr("Discard “{what}”?", what=item_title(items[0]))
+        box.setText(one if len(items) == 1 else trn("Discard {n} task?", "Discard {n} tasks?", len(items)))
         box.setTextFormat(Qt.TextFormat.PlainText)
         box.setInformativeText(tr("The conversation itself is kept. You can make it again later with Summarise now."))
         discard = box.addButton(tr("Discard"), QMessageBox.ButtonRole.DestructiveRole)
         box.setDefaultButton(box.addButton(tr("Keep"), QMessageBox.ButtonRole.RejectRole))
         box.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        discard.clicked.connect(lambda: self.discard.emit(task.task_id))
+        ids = [item.task.task_id for item in items if item.task is not None]
+        discard.clicked.connect(lambda: self.discard.emit(ids))
         self.question = box
         box.open()
 
 
-def attempt_lines(attempts: Sequence[Attempt], now: float) -> list[str]:
-    """One line for each run, for several in a row that failed alike one; `now` in epoch seconds."""
-    lines = []
-    for (route, error), group in groupby(attempts, key=lambda one: (one.route, one.error)):
-        runs = list(group)
-        parts = [ago(runs[-1].at / 1000, now), route, trn("{n} time", "{n} times", len(runs)) if len(runs) > 1 else ""]
-        if tokens := sum(one.input_tokens + one.output_tokens for one in runs):
-            parts.append(trn("{n} token", "{n} tokens", tokens))
-        lines.append(" · ".join(part for part in parts if part) + f"\n{join(error)}")
-    return lines
+def _said(item: ReviewItem) -> str:
+    """What a filter looks through."""
+    route = item.task.route if item.task is not None else ""
+    parts = (item_title(item), kind_name(item.kind), join(item.reason), item.project, item.path, route)
+    return " ".join(parts)

@@ -6,10 +6,12 @@
     <message><source>&amp;Add model</source><translation>添加模型(&amp;A)</translation></message>
     <message><source>&amp;All conversations found</source><translation>找到的全部会话(&amp;A)</translation></message>
     <message><source>&amp;Connect folder…</source><translation>连接文件夹(&amp;C)…</translation></message>
+    <message><source>&amp;Discard selected…</source><translation>丢弃所选(&amp;D)…</translation></message>
     <message><source>&amp;Disconnect…</source><translation>断开(&amp;D)…</translation></message>
     <message><source>&amp;Manage…</source><translation>管理(&amp;M)…</translation></message>
     <message><source>&amp;Pause</source><translation>暂停(&amp;P)</translation></message>
     <message><source>&amp;Quit</source><translation>退出(&amp;Q)</translation></message>
+    <message><source>&amp;Retry selected</source><translation>重试所选(&amp;R)</translation></message>
     <message><source>&amp;Review…</source><translation>待处理(&amp;R)…</translation></message>
     <message><source>&amp;Review… ({n})</source><translation>待处理(&amp;R)…（{n}）</translation></message>
     <message><source>&amp;Shelf</source><translation>书架(&amp;S)</translation></message>
@@ -23,23 +25,33 @@
     <message><source>As the system</source><translation>跟随系统</translation></message>
     <message><source>Asking…</source><translation>正在询问…</translation></message>
     <message><source>Attempts so far</source><translation>此前的尝试</translation></message>
+    <message><source>Budget</source><translation>预算</translation></message>
     <message><source>Built-in (no model): picks sentences out of the conversation. Nothing is sent, nothing is paid.</source><translation>内置提取（无需模型）：从会话中挑选原句。不发送任何内容，也不产生费用。</translation></message>
     <message><source>Changed. Default: {default}</source><translation>已更改。默认值：{default}</translation></message>
     <message><source>Connect a shelf folder</source><translation>连接书架文件夹</translation></message>
+    <message><source>Conversation that cannot be read</source><translation>无法读取的会话</translation></message>
     <message><source>Conversations appear here once one is recorded</source><translation>记录会话后会显示在这里</translation></message>
     <message><source>Conversations are recorded on the shelf in use.</source><translation>会话记录到使用中的书架。</translation></message>
     <message><source>Conversations known</source><translation>已知会话</translation></message>
     <message><source>Dark</source><translation>深色</translation></message>
     <message><source>Discard</source><translation>丢弃</translation></message>
+    <message><source>Discard these tasks?</source><translation>丢弃这些任务？</translation></message>
     <message><source>Discard this task?</source><translation>丢弃此任务？</translation></message>
+    <message><source>Discard {n} task?</source><translation>丢弃 {n} 个任务？</translation></message>
+    <message><source>Discard {n} tasks?</source><translation>丢弃 {n} 个任务？</translation></message>
     <message><source>Discard “{what}”?</source><translation>丢弃“{what}”？</translation></message>
     <message><source>Discard…</source><translation>丢弃…</translation></message>
     <message><source>Disconnect</source><translation>断开</translation></message>
     <message><source>Disconnect the shelf “{name}”?</source><translation>断开书架“{name}”？</translation></message>
     <message><source>Disconnect this shelf?</source><translation>断开此书架？</translation></message>
+    <message><source>Do &amp;not mention again</source><translation>不再提示(&amp;N)</translation></message>
+    <message><source>Do not mention again</source><translation>不再提示</translation></message>
     <message><source>Do not record</source><translation>不记录</translation></message>
     <message><source>Empty: the provider's own</source><translation>留空则使用提供方的地址</translation></message>
+    <message><source>Everything ({n})</source><translation>全部（{n}）</translation></message>
     <message><source>Everything in this conversation is summarised already</source><translation>此会话的内容均已总结</translation></message>
+    <message><source>Failed task</source><translation>失败的任务</translation></message>
+    <message><source>Filter</source><translation>筛选</translation></message>
     <message><source>Finishing what is being written, then switching to {name}…</source><translation>正在完成写入，随后切换到 {name}…</translation></message>
     <message><source>Folder</source><translation>文件夹</translation></message>
     <message><source>For 1 &amp;hour</source><translation>1 小时(&amp;H)</translation></message>
@@ -57,6 +69,7 @@
     <message><source>Light</source><translation>浅色</translation></message>
     <message><source>Limit for a day: {what}</source><translation>每日限额：{what}</translation></message>
     <message><source>Looking for conversations…</source><translation>正在查找会话…</translation></message>
+    <message><source>Memory</source><translation>记忆</translation></message>
     <message><source>Messages recorded today</source><translation>今日记录的消息</translation></message>
     <message><source>Model</source><translation>模型</translation></message>
     <message><source>Model tokens used today</source><translation>今日使用的模型 token</translation></message>
@@ -74,16 +87,20 @@
     <message><source>Not now</source><translation>以后再说</translation></message>
     <message><source>Not recording yet: one question is open</source><translation>尚未开始记录：有一个问题等待回答</translation></message>
     <message><source>Nothing can be changed here until then, and nothing new is recorded.</source><translation>在此之前无法在这里更改设置，也不会记录新内容。</translation></message>
+    <message><source>Nothing here matches the filter.</source><translation>没有符合筛选条件的内容。</translation></message>
     <message><source>Nothing is recorded before you answer.</source><translation>在你回答之前不会记录任何内容。</translation></message>
-    <message><source>Nothing waits for you. When a task fails several times, it appears here with its reason.</source><translation>没有待处理的事项。任务多次失败后会连同原因显示在这里。</translation></message>
+    <message><source>Nothing waits for you. What fails for good, cannot be read or needs your word appears here.</source><translation>没有待处理的事项。反复失败、无法读取或需要你决定的内容会显示在这里。</translation></message>
     <message><source>On GNOME the extension AppIndicator brings them. Without it, start the program again to get this window.</source><translation>在 GNOME 上可安装 AppIndicator 扩展来显示图标。没有扩展时，再次启动程序即可打开此窗口。</translation></message>
     <message><source>Only until the program ends</source><translation>仅保留到程序退出</translation></message>
     <message><source>Open</source><translation>打开</translation></message>
+    <message><source>Open Settings</source><translation>打开设置</translation></message>
+    <message><source>Open conversation</source><translation>打开会话</translation></message>
     <message><source>Open the file</source><translation>打开文件</translation></message>
     <message><source>Pages of the settings</source><translation>设置页面</translation></message>
     <message><source>Passwords and keys are hidden before anything is stored. Memory stays on this computer; parts of a conversation are sent to a model only if you add one in Settings.</source><translation>存储之前会隐藏密码和密钥。记忆保存在本机；只有在设置中添加模型后，会话的部分内容才会发送给该模型。</translation></message>
     <message><source>Paused until you resume</source><translation>已暂停，直到你恢复</translation></message>
     <message><source>Paused until {time}</source><translation>已暂停至 {time}</translation></message>
+    <message><source>Program</source><translation>程序</translation></message>
     <message><source>Provider</source><translation>提供方</translation></message>
     <message><source>Record</source><translation>记录</translation></message>
     <message><source>Record to s&amp;helf</source><translation>记录到书架(&amp;H)</translation></message>
@@ -102,17 +119,22 @@
     <message><source>S&amp;ummarise now</source><translation>立即总结(&amp;U)</translation></message>
     <message><source>Save &amp;key</source><translation>保存密钥(&amp;K)</translation></message>
     <message><source>Search settings</source><translation>搜索设置</translation></message>
+    <message><source>Select &amp;all</source><translation>全选(&amp;A)</translation></message>
+    <message><source>Select “{what}”</source><translation>选择“{what}”</translation></message>
     <message><source>Settings</source><translation>设置</translation></message>
     <message><source>Shelf</source><translation>书架</translation></message>
     <message><source>Shelf entry of “{name}”</source><translation>“{name}”的书架条目</translation></message>
     <message><source>Shelf: {name}</source><translation>书架：{name}</translation></message>
     <message><source>Shelf: {name} ({server})</source><translation>书架：{name}（{server}）</translation></message>
+    <message><source>Show {n} more</source><translation>再显示 {n} 项</translation></message>
     <message><source>Start at &amp;login</source><translation>登录时启动(&amp;L)</translation></message>
     <message><source>Starting…</source><translation>正在启动…</translation></message>
     <message><source>Starts the program quietly when you log in.</source><translation>登录后在后台安静地启动本程序。</translation></message>
     <message><source>State</source><translation>状态</translation></message>
     <message><source>Summaries are switched off in Settings</source><translation>设置中已关闭总结</translation></message>
     <message><source>Summary of “{name}”</source><translation>“{name}”的摘要</translation></message>
+    <message><source>Take over {n} conversation</source><translation>接管 {n} 个会话</translation></message>
+    <message><source>Take over {n} conversations</source><translation>接管 {n} 个会话</translation></message>
     <message><source>Takes effect at once.</source><translation>立即生效。</translation></message>
     <message><source>Tasks left</source><translation>剩余任务</translation></message>
     <message><source>Test</source><translation>测试</translation></message>
@@ -133,6 +155,7 @@
     <message><source>Used today: {what}</source><translation>今日已用：{what}</translation></message>
     <message><source>Waiting for you: {n}</source><translation>等待你处理：{n}</translation></message>
     <message><source>Waiting until they can be done</source><translation>等待可以处理</translation></message>
+    <message><source>What is shown</source><translation>显示内容</translation></message>
     <message><source>What to do: {action}</source><translation>怎么办：{action}</translation></message>
     <message><source>Which conversations may be recorded?</source><translation>可以记录哪些会话？</translation></message>
     <message><source>Work on “{name}”</source><translation>“{name}”的处理</translation></message>
@@ -159,11 +182,11 @@
     <message><source>{n} call of unknown price</source><translation>{n} 次调用价格未知</translation></message>
     <message><source>{n} calls</source><translation>{n} 次调用</translation></message>
     <message><source>{n} calls of unknown price</source><translation>{n} 次调用价格未知</translation></message>
+    <message><source>{n} conversation was taken over</source><translation>已接管 {n} 个会话</translation></message>
     <message><source>{n} conversation, {size}</source><translation>{n} 个会话，{size}</translation></message>
+    <message><source>{n} conversations were taken over</source><translation>已接管 {n} 个会话</translation></message>
     <message><source>{n} conversations, {size}</source><translation>{n} 个会话，{size}</translation></message>
-    <message><source>{n} failed task</source><translation>{n} 个失败的任务</translation></message>
     <message><source>{n} failed task waits for you</source><translation>{n} 个失败的任务等待你处理</translation></message>
-    <message><source>{n} failed tasks</source><translation>{n} 个失败的任务</translation></message>
     <message><source>{n} failed tasks wait for you</source><translation>{n} 个失败的任务等待你处理</translation></message>
     <message><source>{n} h ago</source><translation>{n} 小时前</translation></message>
     <message><source>{n} message recorded today</source><translation>今日已记录 {n} 条消息</translation></message>
@@ -171,6 +194,8 @@
     <message><source>{n} min ago</source><translation>{n} 分钟前</translation></message>
     <message><source>{n} model token used today</source><translation>今日已使用 {n} 个模型 token</translation></message>
     <message><source>{n} model tokens used today</source><translation>今日已使用 {n} 个模型 token</translation></message>
+    <message><source>{n} thing waits for you</source><translation>{n} 项待处理</translation></message>
+    <message><source>{n} things wait for you</source><translation>{n} 项待处理</translation></message>
     <message><source>{n} time</source><translation>{n} 次</translation></message>
     <message><source>{n} times</source><translation>{n} 次</translation></message>
     <message><source>{n} token</source><translation>{n} 个 token</translation></message>

@@ -2,7 +2,18 @@
 
 from dataclasses import dataclass, replace
 
-from engine.views import Attempt, FailedTask, Found, Problem, SessionRow, ShelfRow, State, Status
+from engine.views import (
+    Attempt,
+    FailedTask,
+    Found,
+    Problem,
+    ReviewItem,
+    ReviewKind,
+    SessionRow,
+    ShelfRow,
+    State,
+    Status,
+)
 
 NOW = 1_790_000_000.0
 
@@ -21,10 +32,11 @@ RESTING = Status(
     problems=(),
 )
 WORKING = replace(RESTING, state=State.WORKING, pending=3)
-ATTENTION = replace(RESTING, state=State.ATTENTION, failed=2)
+ATTENTION = replace(RESTING, state=State.ATTENTION, failed=2, waiting=6)
 DEGRADED = replace(
     RESTING,
     state=State.DEGRADED,
+    waiting=1,
     problems=(
         Problem(
             "shelf",
@@ -81,6 +93,66 @@ ATTEMPTS = {
         Attempt(FAILED[0].failed_at, "deepseek/deepseek-chat", "The key was refused (HTTP 401).", 0, 0),
     ]
 }
+
+
+def task_item(task: FailedTask, attempts: tuple[Attempt, ...] = ()) -> ReviewItem:
+    """A failed task as Review shows it."""
+    return ReviewItem(
+        f"task:{task.task_id}",
+        ReviewKind.TASK,
+        task.conversation,
+        task.error,
+        task.failed_at,
+        action=task.action,
+        page="Models" if "Settings, Models" in task.action else "",
+        project=task.project,
+        session_id=task.session_id,
+        task=task,
+        attempts=attempts,
+    )
+
+
+ITEMS = [
+    ReviewItem(
+        "problem:plugin",
+        ReviewKind.SHELF,
+        "DSH's memory plugin records here already",
+        "Two writers on the shelf “work” would summarise and pay for everything twice, so nothing is recorded now.",
+        int((NOW - 300) * 1000),
+        action="Switch the plugin off in DSH, or record on another shelf.",
+        page="Shelves",
+        takeover=37,
+    ),
+    ReviewItem(
+        "problem:shelf",
+        ReviewKind.BUDGET,
+        "Limit reached",
+        "The limit of 200,000 tokens per day is used up (199,310). It goes on at 2026-09-22 00:00.",
+        int((NOW - 660) * 1000),
+        action="Wait, or raise the limit under Settings, Budget.",
+        page="Budget",
+    ),
+    ReviewItem(
+        "model:openai/gpt-5:refused",
+        ReviewKind.MODEL,
+        "openai/gpt-5 cannot be asked",
+        "OpenAI refused the key (401).",
+        int((NOW - 3000) * 1000),
+        action="Check the key of this model under Settings, Models.",
+        page="Models",
+    ),
+    *(task_item(task, tuple(ATTEMPTS.get(task.task_id, ()))) for task in FAILED),
+    ReviewItem(
+        "log:4fd1",
+        ReviewKind.LOG,
+        "Notes on the release",
+        "This conversation was written by a newer DSH; update the companion to read it.",
+        int((NOW - 90_000) * 1000),
+        project="docs",
+        session_id="5e01-e",
+        path="/home/alex/.dsh/sessions/--home-alex-docs--/5e01-e/session.v5.jsonl.zstd",
+    ),
+]
 FOUND = [Found("DSH", "/home/alex/.dsh", sessions=128, bytes=341_000_000, last_7_days=12, last_30_days=40)]
 
 

@@ -87,9 +87,11 @@ async def stage() -> None:
         usage_line(Use(calls=14, tokens=48_310, money=0.034, free_calls=3, free_tokens=6120), 200_000, 0.5, "USD"),
         {"ollama/qwen3:8b": ("Ollama does not answer at 127.0.0.1:11434.", "Start Ollama.")},
     )
-    review.show_tasks(
-        [replace(task, failed_at=task.failed_at + shift) for task in samples.FAILED],
-        {id_: [replace(run, at=run.at + shift) for run in runs] for id_, runs in samples.ATTEMPTS.items()},
+    review.show_items(
+        [
+            replace(item, at=item.at + shift, attempts=tuple(replace(run, at=run.at + shift) for run in item.attempts))
+            for item in samples.ITEMS
+        ],
         ["deepseek/deepseek-chat", "ollama/qwen3:8b"],
     )
     shown: QWidget | None = None

@@ -163,8 +163,8 @@ async def test_a_failed_task_waits_in_review_and_retry_settles_it(tmp_path, unti
             assert review is not None and review.isVisible()
             await until(lambda: len(review.cards()) == 1)
             card = review.cards()[0]
-            assert card.task.kind == "consolidate"
-            assert card.task.route == "local/test-model"
+            assert card.item.task is not None and card.item.task.kind == "consolidate"
+            assert card.item.task.route == "local/test-model"
             one.engine.settings.set(MODELS, [])
             qtbot.mouseClick(card.retry, Qt.MouseButton.LeftButton)
             await until(lambda: one.engine.status().failed == 0)
@@ -182,11 +182,11 @@ async def test_a_failed_task_is_made_with_another_model(tmp_path, until) -> None
             one.companion.open_review()
             review, settings = one.companion.review_window, one.companion.settings_window
             assert review is not None and settings is not None
-            await until(lambda: len(review.cards()) == 1)
+            await until(lambda: len(review.cards()) == 2)  # the refused model and the task
             assert len(refusing.requests) == 1 and not working.requests
             await until(lambda: "refused the key (401)" in settings.models.rows()[0].fault.text())
             assert settings.models.usage.text().startswith("Free of charge today: 1 call")
-            other = review.cards()[0].others
+            other = review.cards()[1].others
             assert other is not None and other.text() == "Retry with local/other-model"
             click(other)
             await until(lambda: one.engine.status().failed == 0)

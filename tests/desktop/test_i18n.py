@@ -86,11 +86,11 @@ def test_the_language_follows_the_setting(english) -> None:
     i18n.use("zh_CN")
     assert i18n.chinese()
     assert i18n.tr("Settings") == "设置"
-    assert i18n.trn("{n} failed task", "{n} failed tasks", 1234) == "1\u202f234 个失败的任务"
+    assert i18n.trn("{n} token", "{n} tokens", 1234) == "1\u202f234 个 token"
     i18n.use("en")
     assert not i18n.chinese()
     assert i18n.tr("Settings") == "Settings"
-    assert i18n.trn("{n} failed task", "{n} failed tasks", 1) == "1 failed task"
+    assert i18n.trn("{n} token", "{n} tokens", 1) == "1 token"
 
 
 @pytest.mark.parametrize(

@@ -13,15 +13,13 @@ from desktop.autostart import LoginFile
 from desktop.icons import state_icon
 from desktop.menu import CompanionMenu
 from desktop.tray import TrayHost
-from desktop.windows.review import ReviewWindow
 from desktop.windows.settings import SettingsWindow
 from desktop.windows.status import StatusWindow
 from engine.settings import BY_KEY, GROUPS, SETTINGS, Settings
-from engine.views import Attempt, State
+from engine.views import State
 from tests.desktop.samples import (
     BY_STATE,
     DEGRADED,
-    FAILED,
     FOUND,
     NOW,
     PAUSED,
@@ -87,7 +85,7 @@ def test_every_entry_has_its_own_shortcut(menu: CompanionMenu, status) -> None:
 def test_the_menu_follows_the_state(menu: CompanionMenu) -> None:
     menu.show_status(PAUSED, NOW)
     assert "Resu&me" in labels(menu) and "&Pause" not in labels(menu)
-    menu.show_status(replace(RESTING, failed=12), NOW)
+    menu.show_status(replace(RESTING, waiting=12), NOW)
     assert "&Review… (12)" in labels(menu)
     menu.show_status(UNANSWERED, NOW)
     assert "&Pause" not in labels(menu) and not menu.summarise_menu.isEnabled()
@@ -174,7 +172,7 @@ def test_the_status_window_has_everything_the_menu_has(qtbot, menu: CompanionMen
     one.show_status(DEGRADED, NOW)
     one.show()
     buttons = {button.text() for button in one.findChildren(QPushButton) if button.isVisible()}
-    assert {"&Shelf", "S&ummarise now", "&Pause", "&Review…", "S&ettings…", "&Quit"} <= buttons
+    assert {"&Shelf", "S&ummarise now", "&Pause", "&Review… (1)", "S&ettings…", "&Quit"} <= buttons
     texts = [label.text() for label in one.findChildren(type(one.line)) if label.isVisible()]
     assert "Bring the folder back, or choose another shelf." in texts
     assert "1\u202f284" in texts
@@ -236,71 +234,6 @@ def test_enter_answers_the_question_wherever_the_focus_is(qtbot, menu: Companion
     assert told == ["later", "all"]
 
 
-def test_review_says_what_which_model_why_and_what_to_do(qtbot) -> None:
-    one = ReviewWindow()
-    qtbot.addWidget(one)
-    one.show()
-    assert one.empty.isVisible()
-    one.show_tasks(FAILED)
-    assert not one.empty.isVisible()
-    qtbot.wait(10)
-    texts = " ".join(label.text() for label in one.findChildren(type(one.empty)) if label.isVisibleTo(one))
-    for part in (
-        "2 failed tasks",
-        "Summary of “Why does the importer drop the last row?”",
-        "Model: deepseek/deepseek-chat",
-        "failed 3 times",
-        "project importer",
-        "The key was refused (HTTP 401).",
-        "What to do: Check the key of DeepSeek in Settings, Models, then press Retry.",
-        "Archive of “部署脚本改成蓝绿发布”",
-    ):
-        assert part in texts
-    retried: list[tuple[str, int | None]] = []
-    one.retry.connect(lambda id_, place: retried.append((id_, place)))
-    card = one.cards()[1]
-    card.retry.setFocus()
-    qtbot.keyClick(card.retry, Qt.Key.Key_Space)
-    assert retried == [("cascade:2b77-b:0", None)]
-    assert not card.isEnabled()
-    before = one.cards()
-    one.show_tasks(list(FAILED))
-    assert one.cards() == before
-
-
-def test_review_shows_the_attempts_and_offers_the_other_models(qtbot) -> None:
-    one = ReviewWindow()
-    qtbot.addWidget(one)
-    at = FAILED[0].failed_at
-    attempts = [
-        Attempt(at - 9000, "deepseek/chat", "DeepSeek refused the key (401).", 0, 0),
-        Attempt(at - 5000, "ollama/qwen", "the answer broke off", 1200, 34),
-        Attempt(at, "ollama/qwen", "the answer broke off", 1200, 0),
-    ]
-    retried: list[tuple[str, int | None]] = []
-    one.retry.connect(lambda id_, place: retried.append((id_, place)))
-    one.show_tasks(FAILED, {FAILED[0].task_id: attempts}, ["deepseek/chat", "ollama/qwen"])
-    card, without = one.cards()
-    told = [label.text().partition(" · ")[2] for label in card.history]
-    assert told == [
-        "deepseek/chat\nDeepSeek refused the key (401).",
-        "ollama/qwen · 2 times · 2\u202f434 tokens\nThe answer broke off.",
-    ]
-    assert without.history == []
-    assert card.others is not None and card.others.text() == "Retry with ollama/qwen"
-    card.others.click()
-    assert retried == [(FAILED[0].task_id, 1)] and not card.isEnabled()
-    one.show_tasks(FAILED, {}, ["deepseek/chat", "ollama/qwen", "R&D/model"])
-    others = one.cards()[1].others
-    assert others is not None
-    entries = others.menu().actions()
-    assert [entry.text() for entry in entries] == ["ollama/qwen", "R&&D/model"]
-    entries[1].trigger()
-    assert retried[1:] == [(FAILED[1].task_id, 2)]
-    one.show_tasks([replace(FAILED[0], kind="log-message")], {}, ["deepseek/chat", "ollama/qwen"])
-    assert one.cards()[0].others is None
-
-
 def test_times_are_told_anew_whenever_they_are_looked_at(qtbot, menu: CompanionMenu) -> None:
     now = time.time()
     menu.show_sessions([replace(SESSIONS[0], last_time=int((now - 7 * 60) * 1000))])
@@ -308,17 +241,6 @@ def test_times_are_told_anew_whenever_they_are_looked_at(qtbot, menu: CompanionM
     entry.setText("an hour has passed")
     menu.aboutToShow.emit()
     assert entry.text().endswith("7 min ago")
-    one = ReviewWindow()
-    qtbot.addWidget(one)
-    one.show_tasks([replace(FAILED[0], failed_at=int((now - 7 * 60) * 1000))])
-    [card] = one.cards()
-    card.tell_ages(now + 3 * 3600)
-    assert "3 h ago" in card._facts.text()
-    one.show()
-    assert "7 min ago" in card._facts.text()
-    assert one._minute.isActive()
-    one.hide()
-    assert not one._minute.isActive()
 
 
 def test_settings_have_a_page_per_group_and_a_field_per_row(window: SettingsWindow) -> None:

@@ -88,7 +88,7 @@ def test_the_tooltip_says_shelf_logged_spent_and_waiting() -> None:
         "Shelf: default",
         "1\u202f284 messages recorded today",
         "48\u202f310 model tokens used today",
-        "Waiting for you: 2",
+        "Waiting for you: 6",
     ]
     assert words.tooltip(UNANSWERED, NOW).endswith("Waiting for you: 1")
 

@@ -1,0 +1,41 @@
+"""Ties the Review window to the engine: a person's decisions out, what waits in."""
+
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING
+
+from desktop.i18n import trn
+from desktop.settings_desk import Act
+from desktop.windows.review import ReviewWindow
+
+if TYPE_CHECKING:
+    from engine.app import Engine
+
+
+class ReviewDesk:
+    """One window and what its cards ask of the engine."""
+
+    def __init__(self, engine: "Engine", act: Act) -> None:
+        self._engine = engine
+        window = self.window = ReviewWindow()
+
+        def do(name: str, work: Callable[[], Awaitable[object]]) -> None:
+            act(name, work, window.tell)
+
+        window.retry.connect(lambda ids, place: do("retry", lambda: self._each(ids, engine.retry, place)))
+        window.discard.connect(lambda ids: do("discard", lambda: self._each(ids, engine.discard)))
+        window.dismiss.connect(lambda keys: do("dismiss", lambda: engine.review.dismiss(keys)))
+        window.take_over.connect(lambda: do("take over", self._take_over))
+
+    async def show(self) -> None:
+        """Bring the cards in line with the engine."""
+        items = await self._engine.review.items()
+        self.window.show_items(items, self._engine.routes(), max(len(items), self._engine.status().waiting))
+
+    async def _each(self, ids: list[str], work: Callable[..., Awaitable[object]], *more: object) -> None:
+        """One after the other; what is gone by now is no error."""
+        for id_ in ids:
+            await work(id_, *more)
+
+    async def _take_over(self) -> str:
+        count = await self._engine.import_plugin()
+        return trn("{n} conversation was taken over", "{n} conversations were taken over", count)
