@@ -31,7 +31,7 @@ REPORT = {
 }
 STATUS = {
     "state", "answered", "shelf", "server", "logged_today", "tokens_today", "pending", "deferred", "failed", "sessions",
-    "paused_until", "problems", "files", "models", "routes", "budget", "running",
+    "paused_until", "problems", "waiting", "files", "models", "routes", "budget", "running",
 }  # fmt: skip
 SESSION = {"session_id", "title", "project", "last_time", "messages", "unsummarised_tokens", "status", "reason"}
 
