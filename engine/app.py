@@ -4,6 +4,8 @@ import asyncio
 import logging
 import sqlite3
 import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
@@ -53,10 +55,9 @@ from engine.settings.secrets import Keys, Where
 from engine.settings.store import Settings
 from engine.shelf.command import BUILT_IN
 from engine.shelf.errors import ShelfNotConnected
-from engine.shelf.export import Exported, export_folder, export_lines, export_markdown
-from engine.shelf.importing import Imported, import_entries
 from engine.shelf.process import ShelfClient, find_server
 from engine.shelf.shelves import connect, disconnect, list_shelves
+from engine.shelf_care import ShelfCare
 from engine.sources.watch import watch
 from engine.supervisor import Supervisor
 from engine.views import (
@@ -76,7 +77,6 @@ from engine.work import Parts, Work
 
 log = logging.getLogger(__name__)
 
-_EXPORTS = {"folder": export_folder, "lines": export_lines, "markdown": export_markdown}
 _TICK = 60.0
 _REFRESH_DELAY = 0.2
 _AGAIN = 10.0
@@ -133,6 +133,9 @@ class Engine:
             route_refused=self._notices.route_refused,
         )
         self._client = self._new_client()
+        self.shelf_care = ShelfCare(
+            lambda: self._client, settings, ledger, self._logs, self.bus, home, self._shelf_at_rest
+        )
         self._collector = self._new_collector()
         self._work: Work | None = None
         self.forgetting = Forgetting(
@@ -227,6 +230,7 @@ class Engine:
         """End everything in stages, within five seconds; what is unfinished stays durable."""
         self._stop.set()
         self.following = False
+        self.shelf_care.stop()
         if self._work is not None:
             await self._work.queue.dispose(timeout=1.5)
         await self._supervisor.cancel("follow", timeout=1.0)
@@ -353,6 +357,11 @@ class Engine:
 
     async def _open_shelf(self, *, hold: bool = False) -> None:
         """Attach the queue to the shelf of the settings, once it is known what may be recorded there."""
+        try:
+            await self.shelf_care.finish_rename()
+            self._notices.solved("shelf name")
+        except CompanionError as error:
+            self._notices.problem("shelf name", error)
         shelf = self.settings.get("shelf")
         cutoff = await self._logs.choice(shelf)
         # A settings file that cannot be read may say that nothing is to be recorded.
@@ -408,6 +417,16 @@ class Engine:
         if work is not None:
             await work.queue.dispose(timeout=30.0)
 
+    @asynccontextmanager
+    async def _shelf_at_rest(self) -> AsyncIterator[None]:
+        """Nothing is written to the shelf in use in here; afterwards work begins anew."""
+        async with self._switching:
+            await self._close_shelf()
+            try:
+                yield
+            finally:
+                await self._open_shelf()
+
     async def answer(self, start: str, shelf: str = "") -> None:
         """The person's answer: record from `now`, the last `7d`, or `all`, onto a shelf; later answers only add."""
         cutoff = cutoff_of(start, time.time())
@@ -460,18 +479,6 @@ class Engine:
         if name == self.settings.get("shelf"):
             raise UserFixable("This shelf is in use", f"Conversations are recorded on “{name}”.", "Use another first.")
         await disconnect(self._client, name)
-
-    async def export_shelf(self, name: str, destination: Path, form: str) -> Exported:
-        """Write a shelf as a Hypatia export (`folder`), as JSON `lines` or as `markdown`, while it is in use."""
-        row = next((row for row in await self.shelves() if row.name == name), None)
-        if row is None:
-            raise ShelfNotConnected(name)
-        return await asyncio.to_thread(_EXPORTS[form], Path(row.path), destination)
-
-    async def import_shelf(self, source: Path, name: str) -> Imported:
-        """Read an export, a shelf's folder or JSON lines into a connected shelf; what is there is never overwritten."""
-        await self._must_exist(name)
-        return await import_entries(self._client, name, source)
 
     async def _look_again(self) -> None:
         if self.following and self._paused_until is None:
@@ -725,6 +732,8 @@ class Engine:
             self._supervisor.start(
                 self._history.setting_change(key, str(old.get(key)), str(new.get(key))), "note a setting"
             )
+        if "transport" in keys:
+            self._client.use_transport(new["transport"])
         held_changed = self._held != self.settings.broken
         self._held = self.settings.broken
         if held_changed or {"shelf", "enabled", "binaries", "sources.dshHome"} & set(keys):
@@ -755,7 +764,12 @@ class Engine:
     def _new_client(self) -> ShelfClient:
         command = find_server(self.home, self.settings.get("binaries"))
         return ShelfClient(
-            command, self._supervisor, grace=1.0, tell=self._told_by_shelf, record=self.home.runtime / "servers.json"
+            command,
+            self._supervisor,
+            transport=self.settings.get("transport"),
+            grace=1.0,
+            tell=self._told_by_shelf,
+            record=self.home.runtime / "servers.json",
         )
 
     def _told_by_shelf(self, key: str, error: CompanionError | None) -> None:

@@ -16,6 +16,7 @@ from typing import Any
 
 from engine import control
 from engine.app import AlreadyRunning, Engine
+from engine.cli_shelves import LONG, add_verbs, export_from_folder, shelves
 from engine.configured import cutoff_of
 from engine.errors import CompanionError, UserFixable
 from engine.instance import NotReachable, answers, ask_running
@@ -26,6 +27,7 @@ from engine.supervisor import Supervisor
 
 DONE, FAILED, USAGE, UNREACHABLE = 0, 1, 2, 3
 _PATIENCE = 10.0
+_ANSWER, _LONG_ANSWER = 60.0, 24 * 3600.0
 
 type Call = Callable[[str, dict[str, Any]], Awaitable[Any]]
 
@@ -110,27 +112,7 @@ def parser() -> argparse.ArgumentParser:
     summarize.add_argument(
         "session", nargs="?", metavar="SESSION", help="conversation id; without it, recent ones are listed"
     )
-    shelves = command("shelves", "List, choose, connect or disconnect shelves.", as_json=False)
-    verbs = shelves.add_subparsers(dest="verb", required=True, metavar="list|use|connect|disconnect|export|import")
-    for verb, text in (
-        ("list", "List the shelves."),
-        ("use", "Record on another shelf from now on."),
-        ("connect", "Connect a folder as a shelf."),
-        ("disconnect", "Take a shelf out of the list; its files stay."),
-        ("export", "Write a shelf as a Hypatia export, as JSON lines or as Markdown."),
-        ("import", "Read an export, a shelf's folder or JSON lines into a shelf; nothing there is overwritten."),
-    ):
-        one = verbs.add_parser(verb, help=text, description=text)
-        one.add_argument("--json", action="store_true", help="print one JSON document")
-        if verb == "connect":
-            one.add_argument("path", help="folder of the shelf; made if it is not there")
-            one.add_argument("--name", default="", help="name of the shelf; the folder's own if not given")
-        elif verb != "list":
-            one.add_argument("name", help="name of the shelf")
-        if verb in ("export", "import"):
-            one.add_argument("path", help="where to write it" if verb == "export" else "what to read")
-        if verb == "export":
-            one.add_argument("--form", choices=("folder", "lines", "markdown"), default="folder", help="form to write")
+    add_verbs(command("shelves", "List, choose, make, name, look after, export or import shelves.", as_json=False))
     settings = command("settings", "List, read or change settings.", as_json=False)
     verbs = settings.add_subparsers(dest="verb", required=True, metavar="list|get|set")
     for verb, text in (
@@ -353,41 +335,13 @@ def _sessions_text(rows: list[dict[str, Any]]) -> str:
 
 
 async def _shelves(home: Home, options: argparse.Namespace) -> int:
-    async with _engine(home) as call:
-        match options.verb:
-            case "list":
-                _print(await call("shelves", {}), options.json, _shelves_text)
-            case "use":
-                result = await call("use", {"name": options.name})
-                _print(result, options.json, lambda r: f"Recording on {r['shelf']} now.")
-            case "connect":
-                path = str(Path(options.path).expanduser().absolute())
-                result = await call("connect", {"path": path, "name": options.name})
-                _print(result, options.json, lambda r: f"Connected {r['name']}: {r['path']}")
-            case "disconnect":
-                result = await call("disconnect", {"name": options.name})
-                _print(result, options.json, lambda r: f"Disconnected {r['shelf']}; its files stay.")
-            case "export":
-                path = str(Path(options.path).expanduser().absolute())
-                result = await call("export", {"name": options.name, "path": path, "form": options.form})
-                _print(result, options.json, lambda r: f"{_exported(r)} written to {path}. Digest {r['sha256']}.")
-            case "import":
-                path = str(Path(options.path).expanduser().absolute())
-                result = await call("import", {"name": options.name, "path": path})
-                _print(result, options.json, lambda r: f"{_exported(r)} read and verified. Digest {r['sha256']}.")
+    def show(value: Any, text: Callable[[Any], str]) -> None:
+        _print(value, options.json, text)
+
+    if not await export_from_folder(options, show):
+        async with _engine(home) as call:
+            await shelves(call, options, show)
     return DONE
-
-
-def _exported(counts: dict[str, Any]) -> str:
-    return f"{counts['knowledge']} entries and {counts['statements']} links"
-
-
-def _shelves_text(rows: list[dict[str, Any]]) -> str:
-    return "\n".join(
-        f"{'*' if row['active'] else ' '} {row['name']}  {row['path']}"
-        + ("" if row["connected"] else "  (not connected)")
-        for row in rows
-    )
 
 
 async def _settings(home: Home, options: argparse.Namespace) -> int:
@@ -439,7 +393,8 @@ async def _engine(home: Home, *, work: bool = False) -> AsyncIterator[Call]:
     """The running engine, else one of our own for the length of the command; `work` lets that one finish its queue."""
     engine = await _own(home)
     if engine is None:
-        yield lambda method, params: ask_running(home, method, params)
+        limits = dict.fromkeys(LONG, _LONG_ANSWER)
+        yield lambda method, params: ask_running(home, method, params, limit=limits.get(method, _ANSWER))
         return
     try:
         await engine.attach(run=work)

@@ -79,9 +79,23 @@ async def _dispatch(engine: "Engine", method: str, params: dict[str, Any]) -> An
             return {"shelf": params["name"]}
         case "export":
             destination = Path(str(params["path"]))
-            return asdict(await engine.export_shelf(str(params["name"]), destination, str(params["form"])))
+            return asdict(await engine.shelf_care.export(str(params["name"]), destination, str(params["form"])))
         case "import":
-            return asdict(await engine.import_shelf(Path(str(params["path"])), str(params["name"])))
+            return asdict(await engine.shelf_care.import_from(Path(str(params["path"])), str(params["name"])))
+        case "create":
+            path = Path(str(params["path"])) if params.get("path") else None
+            return asdict(await engine.shelf_care.create(str(params["name"]), path))
+        case "rename":
+            return asdict(await engine.shelf_care.rename(str(params["name"]), str(params["new"])))
+        case "shelf-status":
+            return asdict(await engine.shelf_care.health(str(params.get("name") or engine.settings.get("shelf"))))
+        case "embed":
+            name = str(params.get("name") or engine.settings.get("shelf"))
+            return asdict(await engine.shelf_care.embed(name, anew=bool(params.get("anew"))))
+        case "shelf-job":
+            return asdict(job) if (job := engine.shelf_care.job) is not None else None
+        case "stop-shelf-job":
+            return {"stopped": engine.shelf_care.stop()}
         case "set":
             engine.settings.set(str(params["key"]), params["value"])
             return {"key": params["key"], "value": engine.settings.get(str(params["key"]))}

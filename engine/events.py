@@ -69,6 +69,11 @@ class ShelfSwitched(Event):
 
 
 @dataclass(frozen=True, slots=True)
+class ShelfJobChanged(Event):
+    """A long job on a shelf began, came on or ended; ask the engine for it."""
+
+
+@dataclass(frozen=True, slots=True)
 class SettingsChanged(Event):
     """These keys have new values."""
 

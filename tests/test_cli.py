@@ -17,6 +17,7 @@ from tests.tools.dsh_logs import START_MS, LogWriter
 COMMANDS = [
     (), ("run",), ("status",), ("tasks",), ("tasks", "list"), ("tasks", "retry"), ("tasks", "discard"), ("summarize",),
     ("shelves",), ("shelves", "list"), ("shelves", "use"), ("shelves", "connect"), ("shelves", "disconnect"),
+    ("shelves", "create"), ("shelves", "rename"), ("shelves", "status"), ("shelves", "embed"),
     ("settings",), ("settings", "list"), ("settings", "get"), ("settings", "set"), ("shelf-server",),
 ]  # fmt: skip
 REPORT = {
@@ -122,6 +123,13 @@ def test_json_of_every_command_is_stable(program: Program, tmp_path: Path) -> No
     assert program.json("shelves", "use", "second") == {"shelf": "second"}
     assert program.json("shelves", "use", "default") == {"shelf": "default"}
     assert program.json("shelves", "disconnect", "second") == {"shelf": "second"}
+    assert set(program.json("shelves", "create", "third")) == shelf
+    assert program.json("shelves", "rename", "third", "fourth")["name"] == "fourth"
+    assert program.run("shelves", "embed", "fourth", code=1) == "", "there is no model"
+    assert set(program.json("shelves", "status")) == {
+        *("name", "pending", "passed_over", "embedder", "semantic_off", "attention", "paused", "model_changed"),
+    }
+    assert "wait for a vector" in program.run("shelves", "status", "fourth")
     rows = program.json("settings", "list")
     assert {frozenset(row) for row in rows} == {
         frozenset({"key", "value", "default", "kind", "bounds", "group", "help"})
@@ -272,3 +280,7 @@ def test_a_shelf_travels_by_export_and_import(tmp_path: Path) -> None:
     assert program.json("shelves", "import", "copy", str(lines))["created"] == 0
     program.run("shelves", "export", "nowhere", str(tmp_path / "x"), code=1)
     program.run("shelves", "export", "default", str(folder), code=1)
+    # Named by its folder, a shelf is written without the program, whoever holds the lock.
+    with program.running():
+        apart = program.json("shelves", "export", str(tmp_path / "copy"), str(tmp_path / "md"), "--form", "markdown")
+    assert apart["sha256"] == written["sha256"]

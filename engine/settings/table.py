@@ -168,6 +168,15 @@ SETTINGS: tuple[Setting, ...] = (
         low=1,
     ),
     Setting(
+        "transport", "enum", "auto", "Shelves",
+        "How Hypatia is spoken to", "与 Hypatia 通信的方式",
+        "mcp: one server that stays; cli: a command for each call, which is slower; auto: the server, and commands"
+        " where a Hypatia has none. The built-in shelf always has its server.",
+        "mcp：一个常驻服务；cli：每次调用执行一条命令，较慢；auto：使用服务，Hypatia 没有服务时改用命令。"
+        "内置书架始终使用其服务。",
+        choices=("auto", "mcp", "cli"),
+    ),
+    Setting(
         "collector.enabled", "bool", True, "Recording",
         "Record conversations", "记录会话",
         "Off: nothing new is recorded; what is on the shelf stays.", "关闭后不再记录新内容，书架上已有的保留。",

@@ -7,7 +7,7 @@ import shutil
 import sqlite3
 import sys
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -29,6 +29,15 @@ from engine.shelf.source import (
     open_read_only,
 )
 
+type Heard = Callable[[int, int], None]
+"""Hears how many records of how many are done, now and then; what it raises ends the work."""
+
+_EVERY, _PAGES = 100, 4096
+
+
+def nobody(done: int, total: int) -> None:
+    """Hears and does nothing."""
+
 
 @dataclass(frozen=True, slots=True)
 class Exported:
@@ -41,16 +50,16 @@ class Exported:
     unreadable: tuple[str, ...] = ()
 
 
-def export_folder(shelf: Path, destination: Path) -> Exported:
+def export_folder(shelf: Path, destination: Path, heard: Heard = nobody) -> Exported:
     """Write a shelf's folder as a Hypatia export: database, snapshot, archives, manifest. Blocks.
 
     The shelf may be in use. `destination` must be absent or an empty folder. Raises UserFixable and Environment.
     """
     source = _shelf(shelf)
     with _fresh_folder(source, destination) as folder:
-        _backup(source.path, folder / DATABASE)
+        _backup(source.path, folder / DATABASE, heard)
         copy = Source("shelf", folder / DATABASE)
-        tally = _write_snapshot(copy, folder / SNAPSHOT)
+        tally = _write_snapshot(copy, folder / SNAPSHOT, heard)
         if source.archives is not None:
             copy_files(source.archives, folder / ARCHIVES)
         names = sorted(file.relative_to(folder).as_posix() for file in folder.rglob("*") if file.is_file())
@@ -65,7 +74,7 @@ def export_folder(shelf: Path, destination: Path) -> Exported:
     return Exported(tally.knowledge, tally.statements, tally.sha256, files, tuple(copy.unreadable))
 
 
-def export_lines(path: Path, destination: Path) -> Exported:
+def export_lines(path: Path, destination: Path, heard: Heard = nobody) -> Exported:
     """Write a shelf or an export as one JSON Lines file, which replaces what is there when it is whole. Blocks."""
     source = find_source(path)
     tally = Tally()
@@ -74,7 +83,7 @@ def export_lines(path: Path, destination: Path) -> Exported:
         try:
             with partial.open("w", encoding="utf-8", newline="\n") as out:
                 _line(out, {"format": LINES, "version": FORMAT})
-                for record in source.records():
+                for record in _told(source, heard):
                     tally.add(record)
                     _line(out, {_kind(record): as_object(record)})
                 _line(out, {"end": tally.knowledge + tally.statements, "sha256": tally.sha256})
@@ -85,7 +94,7 @@ def export_lines(path: Path, destination: Path) -> Exported:
     return Exported(tally.knowledge, tally.statements, tally.sha256, files, tuple(source.unreadable))
 
 
-def export_markdown(path: Path, destination: Path) -> Exported:
+def export_markdown(path: Path, destination: Path, heard: Heard = nobody) -> Exported:
     """Write a shelf or an export as a folder of Markdown: a folder per scope, a file per entry. Blocks."""
     source = find_source(path)
     tally = Tally()
@@ -95,7 +104,7 @@ def export_markdown(path: Path, destination: Path) -> Exported:
         for record in source.records():
             if not isinstance(record, Entry):
                 outgoing[record.head].append(f"- {record.relation} → {record.tail}")
-        for record in source.records():
+        for record in _told(source, heard):
             tally.add(record)
             if isinstance(record, Entry):
                 file = folder / _markdown_name(record)
@@ -130,6 +139,15 @@ def copy_files(origin: Path, target: Path) -> list[str]:
     return different
 
 
+def _told(source: Source, heard: Heard) -> Iterator[Record]:
+    total = source.count()
+    for done, record in enumerate(source.records()):
+        if done % _EVERY == 0:
+            heard(done, total)
+        yield record
+    heard(total, total)
+
+
 def _shelf(path: Path) -> Source:
     source = find_source(path)
     if source.kind != "shelf":
@@ -137,24 +155,24 @@ def _shelf(path: Path) -> Source:
     return source
 
 
-def _backup(database: Path, copy: Path) -> None:
+def _backup(database: Path, copy: Path, heard: Heard) -> None:
     """A consistent copy of a database in use, in one file."""
     with closing(open_read_only(database)) as live, closing(sqlite3.connect(copy, isolation_level=None)) as target:
-        live.backup(target)
+        live.backup(target, pages=_PAGES, progress=lambda *_: heard(0, 0))
         target.execute("PRAGMA journal_mode = DELETE")
         # Not quick_check: SQLite 3.40 finds NULLs in Hypatia's json_index (WITHOUT ROWID) that are not there.
         if (found := target.execute("PRAGMA integrity_check(1)").fetchone()[0]) != "ok":
             raise sqlite3.DatabaseError(found)
 
 
-def _write_snapshot(copy: Source, file: Path) -> Tally:
+def _write_snapshot(copy: Source, file: Path, heard: Heard) -> Tally:
     tally = Tally()
     with closing(open_read_only(copy.path)) as database, file.open("w", encoding="utf-8", newline="\n") as out:
         vectors = dict(database.execute("SELECT k, v FROM meta WHERE k = 'embedding_metadata'"))
         meta = json.loads(vectors.get("embedding_metadata", "null"))
         out.write(f'{{"format_version":{FORMAT},"embedding":{json.dumps(meta)},"knowledge":[')
         before, entries = "", True
-        for record in copy.records():
+        for record in _told(copy, heard):
             if entries and not isinstance(record, Entry):
                 out.write('],"statements":[')
                 before, entries = "", False

@@ -4,7 +4,7 @@ import asyncio
 import json
 import shutil
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -15,7 +15,7 @@ from engine.policy.redact import one_line
 from engine.shelf import answers
 from engine.shelf.command import BUILT_IN
 from engine.shelf.errors import ShelfNotConnected
-from engine.shelf.export import copy_files, export_folder
+from engine.shelf.export import Heard, copy_files, export_folder, nobody
 from engine.shelf.process import ShelfClient
 from engine.shelf.records import Entry, Record, Tally, as_object, digest
 from engine.shelf.shelves import Shelf, command, list_shelves
@@ -24,8 +24,6 @@ from engine.shelf.source import DATABASE, Source, find_source, verify
 _BATCH_RECORDS, _BATCH_CHARS = 200, 2**20
 _BATCH_PATIENCE = 60.0
 _IMPORT_PATIENCE = 3600.0
-
-type Progress = Callable[[int], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,13 +52,11 @@ class _Arrived(NamedTuple):
     files: list[str]
 
 
-async def import_entries(
-    client: ShelfClient, name: str, path: Path, progress: Progress = lambda done: None
-) -> Imported:
+async def import_entries(client: ShelfClient, name: str, path: Path, heard: Heard = nobody) -> Imported:
     """Bring everything of a shelf's folder, an export or a JSON Lines file onto the shelf `name`, then read it back.
 
-    Nothing that is there is overwritten, and it may be repeated after any crash. `progress` hears how many records
-    have arrived. Raises UserFixable, Environment and ShelfError.
+    Nothing that is there is overwritten, and it may be repeated after any crash. `heard` hears how many records
+    of how many have arrived. Raises UserFixable, Environment and ShelfError.
     """
     source = await asyncio.to_thread(find_source, path)
     await asyncio.to_thread(verify, source)
@@ -71,13 +67,15 @@ async def import_entries(
     if source.path.resolve() == database.resolve():
         raise UserFixable("Nothing to import", f"“{name}” is this shelf itself.", "Choose another shelf.")
     if client.command.name == BUILT_IN:
-        arrived = await _to_built_in(client, target, source, progress)
+        arrived = await _to_built_in(client, target, source, heard)
     else:
         arrived = await _to_hypatia(client, target, source)
     return await asyncio.to_thread(_read_back, source, Source("shelf", database), arrived)
 
 
-async def _to_built_in(client: ShelfClient, target: Shelf, source: Source, progress: Progress) -> _Arrived:
+async def _to_built_in(client: ShelfClient, target: Shelf, source: Source, heard: Heard) -> _Arrived:
+    total = await asyncio.to_thread(source.count)
+    heard(0, total)
     created = same = done = 0
     different: list[str] = []
     batches = _batches(source.records())
@@ -89,7 +87,7 @@ async def _to_built_in(client: ShelfClient, target: Shelf, source: Source, progr
         created, same = created + int(answer["created"]), same + int(answer["same"])
         different += map(str, answer["different"])
         done += len(batch["knowledge"]) + len(batch["statements"])
-        progress(done)
+        heard(done, max(done, total))
     files: list[str] = []
     if source.archives is not None and source.archives.is_dir():
         try:

@@ -124,6 +124,13 @@ class ShelfClient:
         """Send any other request and give its result; raises RpcError, ShelfError and McpUnavailable."""
         return await self._in_turn(lambda: self._request(method, params, patience or self._call_timeout))
 
+    def use_transport(self, transport: Transport) -> None:
+        """Take another road to a Hypatia from the next call on."""
+        if transport != self._transport:
+            self._transport = transport
+            self._unavailable = None  # what was refused is tried, and told, again
+            self._tell("command line", None)
+
     async def restart(self) -> None:
         """End the server; the next call starts a fresh one that reads its registry anew, also in a crash loop."""
         self._crashes.forgive()

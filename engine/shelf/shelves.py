@@ -10,8 +10,10 @@ from engine.policy.redact import one_line
 from engine.shelf.command import BUILT_IN, DEFAULT_SHELF
 from engine.shelf.errors import ToolError
 from engine.shelf.process import ShelfClient
+from engine.views import ShelfHealth
 
 _STEP = 64
+_REEMBED_PATIENCE = 4 * 3600.0
 
 
 class Shelf(NamedTuple):
@@ -20,20 +22,6 @@ class Shelf(NamedTuple):
     name: str
     path: str
     connected: bool
-
-
-class ShelfStatus(NamedTuple):
-    """The state of one shelf; `pending` entries have no vector yet. Texts are the server's own, empty if all is well.
-
-    `semantic_off` says why meaning cannot be searched, `attention` why no vectors can be written, `paused` why not now.
-    """
-
-    name: str
-    pending: int
-    passed_over: int
-    semantic_off: str
-    attention: str
-    paused: str
 
 
 class Embedded(NamedTuple):
@@ -90,6 +78,9 @@ async def rename(client: ShelfClient, old: str, new: str) -> Shelf:
     path = Path(shelves[old].path)
     if not shelves[old].connected:
         raise _refused(f"“{old}” cannot be opened now")
+    if client.command.name == BUILT_IN:
+        await _change(client, "rename", {"name": old, "new": new}, [])
+        return Shelf(new, str(path), True)
     await disconnect(client, old)
     try:
         return await connect(client, path, new)
@@ -103,19 +94,33 @@ async def disconnect(client: ShelfClient, name: str) -> None:
     await _change(client, "disconnect", {"name": name}, ["--", name])
 
 
-async def status(client: ShelfClient, shelf: str) -> ShelfStatus:
+async def status(client: ShelfClient, shelf: str) -> ShelfHealth:
     """What one shelf says of itself; raises ToolError where the server cannot say."""
     said = await client.call("shelf_status", {"shelf": shelf})
     debt = said.get("debt") or {}
     paused = debt.get("paused") or {}
-    return ShelfStatus(
+    attention = one_line(said.get("attention") or "")
+    return ShelfHealth(
         name=shelf,
         pending=_pending(debt),
         passed_over=int(debt.get("passed_over") or 0),
+        embedder=one_line(said.get("embedder") or ""),
         semantic_off=one_line(said.get("semantic_search_off") or ""),
-        attention=one_line(said.get("attention") or ""),
+        attention=attention,
         paused=one_line(str(paused.get("reason") or "")),
+        model_changed="--reembed" in attention,
     )
+
+
+async def drop_vectors(client: ShelfClient, shelf: str) -> None:
+    """Have every vector made anew, because they are another model's. A Hypatia makes them at once, which takes long.
+
+    Raises UserFixable when refused, ShelfError.
+    """
+    if client.command.name == BUILT_IN:
+        await _change(client, "reembed", {"name": shelf}, [])
+    else:
+        await command(client, ["backfill", "--reembed", f"--shelf={shelf}"], _REEMBED_PATIENCE)
 
 
 async def embed_now(client: ShelfClient, shelf: str) -> AsyncIterator[Embedded]:

@@ -32,6 +32,25 @@ class Source:
     archives: Path | None = None
     unreadable: list[str] = field(default_factory=list)
 
+    def count(self) -> int:
+        """How many records there are, as far as that is quickly told. Blocks; raises UserFixable."""
+        try:
+            match self.kind:
+                case "shelf":
+                    with closing(open_read_only(self.path)) as db:
+                        sql = "SELECT (SELECT count(*) FROM knowledge) + (SELECT count(*) FROM statement)"
+                        return int(db.execute(sql).fetchone()[0])
+                case "export":
+                    manifest = json.loads((self.path.parent / MANIFEST).read_text("utf-8"))
+                    return int(manifest["knowledge_count"]) + int(manifest["statement_count"])
+                case "lines":
+                    with self.path.open("rb") as lines:
+                        return max(sum(1 for _ in lines) - 2, 0)
+        except sqlite3.Error as error:
+            raise _not_readable(self.path, str(error)) from error
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            raise _not_readable(self.path, f"it is damaged ({type(error).__name__})") from error
+
     def records(self) -> Iterator[Record]:
         """All entries, then all statements. Blocks; holds one read transaction. Raises UserFixable."""
         self.unreadable.clear()

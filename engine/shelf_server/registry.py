@@ -96,6 +96,16 @@ class Registry:
             path = paths.pop(name)
         return path
 
+    def rename(self, name: str, new: str) -> Path:
+        """Give a shelf another name, all in one step; its data stays."""
+        with self._changing() as paths:
+            if name not in paths:
+                raise ToolError(f"shelf error: shelf '{name}' is not connected")
+            if new in paths:
+                raise ToolError(f"shelf error: shelf '{new}' is already connected")
+            path = paths[new] = paths.pop(name)
+        return path
+
     def close(self) -> None:
         """Let go of every shelf."""
         for name in list(self._open):

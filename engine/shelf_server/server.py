@@ -1,4 +1,4 @@
-"""The MCP methods of the built-in shelf server, and three of our own (contracts/hypatia.md 2)."""
+"""The MCP methods of the built-in shelf server, and some of our own (contracts/hypatia.md 2)."""
 
 import json
 from pathlib import Path
@@ -48,6 +48,9 @@ class Server:
             case "companion/disconnect":
                 name = _text(params, "name")
                 return self._change(name, lambda: self._registry.disconnect(name))
+            case "companion/rename":
+                name, new = _text(params, "name"), _text(params, "new")
+                return self._change(new, lambda: self._registry.rename(name, new))
             case "companion/import":
                 return transfer.take(self._registry, params)
             case "companion/reembed":
