@@ -210,7 +210,9 @@
     <message><source>A model setting has no effect</source><translation>有一项模型设置不起作用</translation></message>
     <message><source>A part of the companion stopped</source><translation>程序的一部分停止了</translation></message>
     <message><source>A setting is wrong</source><translation>有一项设置不正确</translation></message>
+    <message><source>A shelf is busy</source><translation>书架正忙</translation></message>
     <message><source>A task failed and waits in Review.</source><translation>有任务失败，正在“待处理”中等待。</translation></message>
+    <message><source>An export, an import or embedding runs.</source><translation>正在导出、导入或生成向量。</translation></message>
     <message><source>Another program holds {path}.</source><translation>另一个程序占用了 {path}。</translation></message>
     <message><source>Bring its folder back or connect it again under Settings, Shelves, or choose another shelf.</source><translation>请恢复其文件夹，或在“设置 › 书架”中重新连接，或选择其他书架。</translation></message>
     <message><source>Check the address of this model in Settings.</source><translation>请在设置中检查此模型的地址。</translation></message>
@@ -229,6 +231,7 @@
     <message><source>Choose the folder of a shelf.</source><translation>请选择书架的文件夹。</translation></message>
     <message><source>Close other copies of the companion; it tries again.</source><translation>请关闭其他正在运行的副本；会自动重试。</translation></message>
     <message><source>Conversations are recorded on “{name}”.</source><translation>会话正记录到“{name}”。</translation></message>
+    <message><source>Conversations were recorded on another shelf named “{new}”.</source><translation>会话曾记录到另一个名为“{new}”的书架。</translation></message>
     <message><source>Correct it in Settings or in {path}. {used}</source><translation>请在设置中或在 {path} 中更正。{used}</translation></message>
     <message><source>Correct its base URL in Settings.</source><translation>请在设置中更正其地址。</translation></message>
     <message><source>Correct {path}, or move it away to start anew.</source><translation>请更正 {path}，或将其移走以重新开始。</translation></message>
@@ -299,12 +302,16 @@
     <message><source>Retry.</source><translation>请重试。</translation></message>
     <message><source>Save {path} as UTF-8.</source><translation>请将 {path} 保存为 UTF-8。</translation></message>
     <message><source>See Settings, Models.</source><translation>请查看“设置 › 模型”。</translation></message>
+    <message><source>See the shelf's model settings.</source><translation>请查看该书架的模型设置。</translation></message>
     <message><source>Set a proxy that begins with http://, https:// or socks5://, in Settings or as HTTPS_PROXY.</source><translation>请在设置中或通过 HTTPS_PROXY 设置以 http://、https:// 或 socks5:// 开头的代理。</translation></message>
     <message><source>Setting not saved</source><translation>设置未保存</translation></message>
     <message><source>Settings not read</source><translation>无法读取设置</translation></message>
     <message><source>Something needs you</source><translation>有事项等待你处理</translation></message>
+    <message><source>Start it again to go on.</source><translation>再次开始即可继续。</translation></message>
     <message><source>Start it again.</source><translation>请重新启动程序。</translation></message>
     <message><source>Start {label}.</source><translation>请启动 {label}。</translation></message>
+    <message><source>Stop it or wait for it.</source><translation>请停止它，或等它结束。</translation></message>
+    <message><source>Stopped</source><translation>已停止</translation></message>
     <message><source>Switch the plugin off in DSH, or record on another shelf.</source><translation>请在 DSH 中关闭该插件，或记录到其他书架。</translation></message>
     <message><source>The companion does not answer</source><translation>程序没有响应</translation></message>
     <message><source>The companion is already running</source><translation>程序已在运行</translation></message>
@@ -329,6 +336,7 @@
     <message><source>The proxy {where} lets nobody through to {place}.</source><translation>代理 {where} 不允许访问 {place}。</translation></message>
     <message><source>The shelf cannot be written</source><translation>无法写入书架</translation></message>
     <message><source>The shelf did not answer</source><translation>书架没有响应</translation></message>
+    <message><source>The shelf does not say how it is</source><translation>书架没有说明其状态</translation></message>
     <message><source>The shelf is closed</source><translation>书架已关闭</translation></message>
     <message><source>The shelf is not connected</source><translation>书架未连接</translation></message>
     <message><source>The shelf server cannot start</source><translation>书架服务无法启动</translation></message>
@@ -338,6 +346,7 @@
     <message><source>The shelf was not changed</source><translation>书架未更改</translation></message>
     <message><source>The shelf was not made</source><translation>未能创建书架</translation></message>
     <message><source>The system's keyring cannot be used. {why}</source><translation>无法使用系统钥匙串。{why}</translation></message>
+    <message><source>The vectors were not made</source><translation>未能生成向量</translation></message>
     <message><source>There is no key for {label}.</source><translation>没有 {label} 的密钥。</translation></message>
     <message><source>There is no setting {key}.</source><translation>没有名为 {key} 的设置。</translation></message>
     <message><source>There is no such model</source><translation>没有这个模型</translation></message>
@@ -366,6 +375,7 @@
     <message><source>Use the one that runs.</source><translation>请使用正在运行的那个。</translation></message>
     <message><source>Wait, or raise the limit at {label}.</source><translation>请等待，或在 {label} 提高限额。</translation></message>
     <message><source>Wait, or raise the limit under Settings, Budget.</source><translation>请等待，或在“设置 › 预算”中提高限额。</translation></message>
+    <message><source>What was done so far stays as it is.</source><translation>已完成的部分保持不变。</translation></message>
     <message><source>Write it like 7d.</source><translation>请写成 7d 的形式。</translation></message>
     <message><source>a name without spaces</source><translation>不含空格的名称</translation></message>
     <message><source>a number of at least {low}</source><translation>不小于 {low} 的数</translation></message>
