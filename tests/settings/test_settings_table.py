@@ -24,6 +24,7 @@ def test_every_key_of_the_engine_is_there_once_with_its_default() -> None:
         "sources.dshHome": "",
         "binaries": ["hypatia"],
         "shelf": "default",
+        "transport": "auto",
         "collector.enabled": True,
         "collector.maxAssistantChars": 8000,
         "collector.maxUserChars": 32000,
