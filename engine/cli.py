@@ -11,6 +11,7 @@ import signal
 import sys
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -126,6 +127,7 @@ def parser() -> argparse.ArgumentParser:
             one.add_argument("key")
         if verb == "set":
             one.add_argument("value")
+    command("doctor", "Look at every part and say what is wrong and what to do; nothing is changed.")
     server = command("shelf-server", "The built-in shelf server (MCP on standard input and output).", as_json=False)
     server.add_argument("--home", metavar="DIR", help="folder of its registry and its shelves")
     return top
@@ -376,6 +378,23 @@ def _value(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
+async def _doctor(home: Home, options: argparse.Namespace) -> int:
+    from engine.doctor.report import examine
+
+    found = []
+    async for finding in examine(home):
+        found.append(asdict(finding))
+        if not options.json:
+            fix = f"\n       {finding.fix}" if finding.fix else ""
+            print(f"{_LEVELS[finding.level]:5}  {finding.part}: {finding.said}{fix}", flush=True)
+    if options.json:
+        _print(found, True, str)
+    return FAILED if any(one["level"] == "fault" for one in found) else DONE
+
+
+_LEVELS = {"fine": "ok", "note": "note", "fault": "FAULT"}
+
+
 _COMMANDS: dict[str, Callable[[Home, argparse.Namespace], Coroutine[Any, Any, int]]] = {
     "run": _run,
     "status": _status,
@@ -383,6 +402,7 @@ _COMMANDS: dict[str, Callable[[Home, argparse.Namespace], Coroutine[Any, Any, in
     "summarize": _summarize,
     "shelves": _shelves,
     "settings": _settings,
+    "doctor": _doctor,
 }
 
 # -- how a command reaches the engine ----------------------------------------------------------------------------

@@ -90,6 +90,10 @@ class Instance:
         _address_file(self._home).unlink(missing_ok=True)
         if self._address is not None:
             self._address.unlink(missing_ok=True)
+        self.let_go()
+
+    def let_go(self) -> None:
+        """Give the lock back and leave the rest to whoever takes it next."""
         self._lock.close()
 
 
@@ -110,6 +114,16 @@ def acquire(home: Home) -> Instance | None:
         lock.close()
         return None
     return Instance(home, lock)
+
+
+def held(home: Home) -> bool:
+    """Whether an engine of this home runs; asking changes nothing."""
+    if not (home.data / "engine.lock").exists():
+        return False
+    owner = acquire(home)
+    if owner is not None:
+        owner.let_go()
+    return owner is None
 
 
 async def ask_running(
