@@ -26,15 +26,17 @@ class SettingsDesk:
         self, engine: "Engine", login: LoginFile | LoginRegistry, act: Act, use_shelf: Callable[[str], None]
     ) -> None:
         self._engine = engine
-        self._act = act
+        self._keys: dict[str, str] | None = (
+            None  # asked for once the page is looked at: a keyring may want to be opened
+        )
         window = self.window = SettingsWindow(engine.settings, login, engine.providers(), engine.efforts)
         models, shelves = window.models, window.shelves
-        models.test.connect(lambda index: act("test", lambda: self._test(index), None))
+        models.test.connect(lambda place: act("test", lambda: self._test(place), None))
+        models.names_wanted.connect(lambda provider, url: act("names", lambda: self._names(provider, url), None))
         models.key_entered.connect(
-            lambda provider, value, where: act(
-                "key", lambda: self._keep_key(provider, value, where), models.show_key_result
-            )
+            lambda provider, value, where: act("key", lambda: self._keep_key(provider, value, where), models.keys.tell)
         )
+        window.groups.currentRowChanged.connect(lambda _: act("models", self._show_models, None))
         shelves.use.connect(use_shelf)
         shelves.connect_folder.connect(lambda path: act("connect", lambda: self._connect(path), shelves.tell))
         shelves.disconnect_shelf.connect(lambda name: act("disconnect", lambda: self._disconnect(name), shelves.tell))
@@ -50,8 +52,17 @@ class SettingsDesk:
             limits.money_per_day,
             standing.currency,
         )
-        faults = {str(one.route): (one.reason, one.action) for one in self._engine.health() if one.reason}
-        self.window.models.show_usage(sentence, faults)
+        self.window.models.show_usage(sentence)
+        await self._show_models()
+
+    async def _show_models(self) -> None:
+        care, window = self._engine.model_care, self.window
+        rows = await care.rows()
+        if self._keys is None and window.page() == "Models":
+            self._keys = await care.key_places()
+        window.models.show_rows(rows, self._keys)
+        summarising = all(self._engine.settings.get(key) for key in ("enabled", "consolidation.enabled"))
+        window.privacy.show_rows(rows, summarising=summarising)
 
     async def _connect(self, path: str) -> str:
         row = await self._engine.connect_shelf(Path(path))
@@ -61,13 +72,20 @@ class SettingsDesk:
         await self._engine.disconnect_shelf(name)
         return tr("{name} is disconnected. Its folder is untouched.", name=name)
 
-    async def _test(self, index: int) -> None:
+    async def _test(self, place: int) -> None:
+        self.window.models.show_test(place, await self._engine.model_care.test(place))
+
+    async def _names(self, provider: str, url: str) -> None:
         try:
-            sentence = await self._engine.test_route(index)
+            names = await self._engine.model_care.names(provider, url)
         except CompanionError as error:
-            sentence = join(error.title, error.message, error.action)
-        self.window.models.show_test(index, sentence)
+            self.window.models.adding.show_no_names(join(error.message, error.action))
+        else:
+            self.window.models.adding.show_names(provider, names)
 
     async def _keep_key(self, provider: str, value: str, where: str) -> str:
         await self._engine.set_key(provider, value, where)  # type: ignore[arg-type]
+        self._keys = None
+        if not value:
+            return tr("The key is removed.")
         return tr("The key is kept. Press Test at a model to try it.")

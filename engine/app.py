@@ -36,9 +36,9 @@ from engine.ledger.logs import Logs
 from engine.ledger.progress import Progress
 from engine.ledger.state import Changes, state_of
 from engine.ledger.tasks import Status as TaskStatus
+from engine.model_care import ModelCare
 from engine.models.budget import Budget, Standing
 from engine.models.budget import options as budget_options
-from engine.models.call import ModelError
 from engine.models.client import ChatClient
 from engine.models.health import RouteHealth
 from engine.models.providers import PROVIDERS, Provider, declared, key_variables
@@ -120,6 +120,7 @@ class Engine:
         self._keys = Keys(key_variables, home.config / "keys.toml")
         self._budget = Budget(self._calls, lambda: budget_options(settings.get))
         self._chat = ChatClient(self._keys, self._calls, self._notices.model_setting, self._budget)
+        self.model_care = ModelCare(settings, self._chat, self._calls, self._keys)
         self._parts = Parts(
             ledger=ledger,
             logs=self._logs,
@@ -639,17 +640,6 @@ class Engine:
     async def key_store_fault(self) -> str:
         """Why the system's key store cannot be used; empty when it can."""
         return await self._keys.probe()
-
-    async def test_route(self, index: int) -> str:
-        """Ask one configured model for a single word; one sentence about how that went."""
-        rows = self.settings.get("consolidation.models")
-        routes, _ = sanitise(rows[index : index + 1] if index >= 0 else [])
-        if not routes:
-            return "This model is not in the list any more."
-        try:
-            return await self._chat.test(routes[0])
-        except ModelError as error:
-            return " ".join(part for part in (str(error), error.action) if part)
 
     # -- what people see ----------------------------------------------------------------------------------
 

@@ -247,6 +247,45 @@ class ShelfJob:
 
 
 @dataclass(frozen=True, slots=True)
+class RoutePrice:
+    """What a million tokens cost, `cached` None where there is no own price for them; `source` says who said so."""
+
+    input: float
+    cached: float | None
+    output: float
+    currency: str
+    free: bool
+    source: str
+
+
+@dataclass(frozen=True, slots=True)
+class RouteRow:
+    """One model of the person's list. `price` None: not known; `last_at` epoch ms, 0 = never; `fault` empty = none.
+
+    `host` is where conversation text goes when this model is asked; `own_machine`: it stays here.
+    """
+
+    name: str
+    host: str
+    own_machine: bool
+    price: RoutePrice | None
+    last_at: int
+    last_outcome: str
+    fault: str
+    action: str
+
+
+@dataclass(frozen=True, slots=True)
+class RouteTest:
+    """What a test of a model found; `hop` names where it failed: setting, name, connection, tls, proxy, key, …"""
+
+    ok: bool
+    sentence: str
+    action: str = ""
+    hop: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Found:
     """What the first start finds: sessions and their bytes on disk, and how many were touched in the last days."""
 

@@ -24,6 +24,8 @@ from desktop.widgets.banner import Banner
 from desktop.widgets.fields import Choice, Field, Toggle
 from desktop.widgets.geometry import window_keys
 from desktop.widgets.models import Efforts, ModelList, Provider
+from desktop.widgets.price import PRICES
+from desktop.widgets.privacy import PrivacyNote
 from desktop.widgets.shelves import ShelfList
 from desktop.widgets.text import GRID, muted, spaced
 from engine.errors import CompanionError
@@ -62,7 +64,8 @@ class SettingsWindow(QWidget):
         title, help_text = (row.label_zh, row.help_zh) if chinese() else (row.label_en, row.help_en)
         self.models = ModelList(title, help_text, providers, efforts)
         self.models.edited.connect(lambda routes: self._save(MODELS, routes))
-        self.shelves = ShelfList()
+        self.models.prices_edited.connect(lambda lines: self._save(PRICES, lines))
+        self.shelves, self.privacy = ShelfList(), PrivacyNote()
         self.search = QLineEdit(placeholderText=tr("Search settings"), clearButtonEnabled=True)
         self.search.setAccessibleName(tr("Search settings"))
         self.search.textChanged.connect(self._filter)
@@ -104,7 +107,8 @@ class SettingsWindow(QWidget):
         page.addWidget(self.note)
 
     def _parts_of(self, group: str) -> list[QWidget]:
-        parts: list[QWidget] = [self.shelves] if group == "Shelves" else []
+        first: dict[str, QWidget] = {"Shelves": self.shelves, "Privacy": self.privacy}
+        parts = [first[group]] if group in first else []
         for row in SETTINGS:
             if row.group != group or row.key == SHELF:
                 continue
@@ -154,7 +158,7 @@ class SettingsWindow(QWidget):
         """Show the values in use and what is wrong in the file."""
         for key, field in self.fields.items():
             field.show_value(self._settings.get(key))
-        self.models.show_value(self._settings.get(MODELS))
+        self._show_models()
         self.models.show_error("")
         self.login.refresh()
         rest = []
@@ -174,6 +178,9 @@ class SettingsWindow(QWidget):
             names = tr(", ").join(self._settings.unknown)
             rest.append(tr("The settings file has entries that are not known here and are kept: {names}.", names=names))
         self.file.show_text("\n".join(rest))
+
+    def _show_models(self) -> None:
+        self.models.show_value(self._settings.get(MODELS), self._settings.get(PRICES))
 
     def showEvent(self, event: QShowEvent) -> None:
         """What was typed and refused long ago is of no interest any more."""
@@ -216,9 +223,9 @@ class SettingsWindow(QWidget):
             else:
                 self.fields[key].show_unsaved(sentence, before)
             return
-        if key == MODELS:
-            self.models.show_value(self._settings.get(key))
-        else:
+        if key in (MODELS, PRICES):
+            self._show_models()
+        if key in self.fields:
             self.fields[key].show_value(self._settings.get(key))
         if value != before:
             self.saved.emit(key, before)

@@ -190,6 +190,14 @@ class CallLog:
         )
         return CallTotals(**dict(rows[0]))
 
+    async def last(self, provider: str, model: str) -> tuple[int, Outcome] | None:
+        """When a model was last asked (epoch ms) and how that ended, if it was in the last 35 days."""
+        rows = await self._ledger.read(
+            "SELECT at, outcome FROM model_call WHERE provider = ? AND model = ? ORDER BY seq DESC LIMIT 1",
+            (provider, model),
+        )
+        return (int(rows[0][0]), rows[0][1]) if rows else None
+
     async def used(self, since_ms: int) -> list[Used]:
         """Sums per model and currency over the calls begun at or after an instant (epoch ms) of the last 35 days."""
         rows = await self._ledger.read(

@@ -75,6 +75,17 @@ class Keys:
             or await self._from_keyring(provider_id)
         )
 
+    async def place(self, provider_id: str) -> str:
+        """Where the key that counts is: the variable's name, session, file or keyring; empty where there is none."""
+        for name in self._variables(provider_id):
+            if self._env.get(name, "").strip():
+                return name
+        if self._session.get(provider_id):
+            return "session"
+        if await asyncio.to_thread(self._from_file, provider_id):
+            return "file"
+        return "keyring" if await self._from_keyring(provider_id) else ""
+
     async def set(self, provider_id: str, value: str, where: Where = "keyring") -> None:
         """Store a key; a blank one removes the key everywhere. UserFixable says why it could not be stored."""
         value = value.strip()

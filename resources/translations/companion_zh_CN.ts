@@ -8,6 +8,7 @@
     <message><source>&amp;Connect folder…</source><translation>连接文件夹(&amp;C)…</translation></message>
     <message><source>&amp;Discard selected…</source><translation>丢弃所选(&amp;D)…</translation></message>
     <message><source>&amp;Disconnect…</source><translation>断开(&amp;D)…</translation></message>
+    <message><source>&amp;List its models</source><translation>列出模型(&amp;L)</translation></message>
     <message><source>&amp;Manage…</source><translation>管理(&amp;M)…</translation></message>
     <message><source>&amp;Pause</source><translation>暂停(&amp;P)</translation></message>
     <message><source>&amp;Quit</source><translation>退出(&amp;Q)</translation></message>
@@ -19,7 +20,9 @@
     <message><source>&amp;Use this shelf</source><translation>使用此书架(&amp;U)</translation></message>
     <message><source>, </source><translation>，</translation></message>
     <message><source>A fault in the program stopped “{name}”. Details: {path}</source><translation>程序故障导致“{name}”停止。详情见：{path}</translation></message>
+    <message><source>A key is never shown again. It goes to its provider only.</source><translation>密钥不会再次显示，只会发送给其提供商。</translation></message>
     <message><source>Address</source><translation>地址</translation></message>
+    <message><source>Address of the server, https://…/v1</source><translation>服务器地址，https://…/v1</translation></message>
     <message><source>Another model</source><translation>添加其他模型</translation></message>
     <message><source>Archive of “{name}”</source><translation>“{name}”的归档</translation></message>
     <message><source>As the system</source><translation>跟随系统</translation></message>
@@ -27,12 +30,14 @@
     <message><source>Attempts so far</source><translation>此前的尝试</translation></message>
     <message><source>Budget</source><translation>预算</translation></message>
     <message><source>Built-in (no model): picks sentences out of the conversation. Nothing is sent, nothing is paid.</source><translation>内置提取（无需模型）：从会话中挑选原句。不发送任何内容，也不产生费用。</translation></message>
+    <message><source>Cached input</source><translation>缓存输入</translation></message>
     <message><source>Changed. Default: {default}</source><translation>已更改。默认值：{default}</translation></message>
     <message><source>Connect a shelf folder</source><translation>连接书架文件夹</translation></message>
     <message><source>Conversation that cannot be read</source><translation>无法读取的会话</translation></message>
     <message><source>Conversations appear here once one is recorded</source><translation>记录会话后会显示在这里</translation></message>
     <message><source>Conversations are recorded on the shelf in use.</source><translation>会话记录到使用中的书架。</translation></message>
     <message><source>Conversations known</source><translation>已知会话</translation></message>
+    <message><source>Currency</source><translation>货币</translation></message>
     <message><source>Dark</source><translation>深色</translation></message>
     <message><source>Discard</source><translation>丢弃</translation></message>
     <message><source>Discard these tasks?</source><translation>丢弃这些任务？</translation></message>
@@ -49,6 +54,11 @@
     <message><source>Do not record</source><translation>不记录</translation></message>
     <message><source>Empty: the provider's own</source><translation>留空则使用提供方的地址</translation></message>
     <message><source>Everything ({n})</source><translation>全部（{n}）</translation></message>
+    <message><source>Do not keep</source><translation>不保存</translation></message>
+    <message><source>Do not record</source><translation>不记录</translation></message>
+    <message><source>Drag, or press Alt and an arrow key</source><translation>拖动，或按 Alt 加方向键</translation></message>
+    <message><source>Empty: {url}</source><translation>留空：{url}</translation></message>
+    <message><source>Every program that you run can read this file. The keyring protects a key better, where there is one.</source><translation>你运行的每个程序都能读取此文件。如有密钥环，用它保存更安全。</translation></message>
     <message><source>Everything in this conversation is summarised already</source><translation>此会话的内容均已总结</translation></message>
     <message><source>Failed task</source><translation>失败的任务</translation></message>
     <message><source>Filter</source><translation>筛选</translation></message>
@@ -60,12 +70,17 @@
     <message><source>From the &amp;last</source><translation>最近(&amp;L)</translation></message>
     <message><source>In a file only you can read</source><translation>保存在仅你可读的文件中</translation></message>
     <message><source>In the system's keyring</source><translation>保存在系统钥匙串中</translation></message>
+    <message><source>Input</source><translation>输入</translation></message>
     <message><source>It must be {bounds}. Not saved.</source><translation>必须是{bounds}。未保存。</translation></message>
     <message><source>Its folder and everything in it stay where they are: {path}</source><translation>文件夹及其全部内容保持不变：{path}</translation></message>
     <message><source>Keep</source><translation>保留</translation></message>
+    <message><source>Keep in a file</source><translation>保存到文件</translation></message>
     <message><source>Keep it</source><translation>保存方式</translation></message>
+    <message><source>Keep the key in a file?</source><translation>要把密钥保存到文件吗？</translation></message>
     <message><source>Key</source><translation>密钥</translation></message>
+    <message><source>Key of {name}</source><translation>{name} 的密钥</translation></message>
     <message><source>Keys</source><translation>密钥</translation></message>
+    <message><source>Key…</source><translation>密钥…</translation></message>
     <message><source>Light</source><translation>浅色</translation></message>
     <message><source>Limit for a day: {what}</source><translation>每日限额：{what}</translation></message>
     <message><source>Looking for conversations…</source><translation>正在查找会话…</translation></message>
@@ -90,17 +105,27 @@
     <message><source>Nothing here matches the filter.</source><translation>没有符合筛选条件的内容。</translation></message>
     <message><source>Nothing is recorded before you answer.</source><translation>在你回答之前不会记录任何内容。</translation></message>
     <message><source>Nothing waits for you. What fails for good, cannot be read or needs your word appears here.</source><translation>没有待处理的事项。反复失败、无法读取或需要你决定的内容会显示在这里。</translation></message>
+    <message><source>Nothing waits for you. When a task fails several times, it appears here with its reason.</source><translation>没有待处理的事项。任务多次失败后会连同原因显示在这里。</translation></message>
+    <message><source>Nothing: all models in your list run on your own machines.</source><translation>没有：列表中的模型都在你自己的机器上运行。</translation></message>
+    <message><source>Nothing: summaries are made on this computer, without a model.</source><translation>没有：摘要在本机生成，不使用模型。</translation></message>
+    <message><source>Nothing: summaries are switched off.</source><translation>没有：总结已关闭。</translation></message>
     <message><source>On GNOME the extension AppIndicator brings them. Without it, start the program again to get this window.</source><translation>在 GNOME 上可安装 AppIndicator 扩展来显示图标。没有扩展时，再次启动程序即可打开此窗口。</translation></message>
     <message><source>Only until the program ends</source><translation>仅保留到程序退出</translation></message>
     <message><source>Open</source><translation>打开</translation></message>
     <message><source>Open Settings</source><translation>打开设置</translation></message>
     <message><source>Open conversation</source><translation>打开会话</translation></message>
     <message><source>Open the file</source><translation>打开文件</translation></message>
+    <message><source>Output</source><translation>输出</translation></message>
     <message><source>Pages of the settings</source><translation>设置页面</translation></message>
+    <message><source>Parts of conversations go to these servers when a summary is made:</source><translation>生成摘要时，会话的部分内容会发送到这些服务器：</translation></message>
     <message><source>Passwords and keys are hidden before anything is stored. Memory stays on this computer; parts of a conversation are sent to a model only if you add one in Settings.</source><translation>存储之前会隐藏密码和密钥。记忆保存在本机；只有在设置中添加模型后，会话的部分内容才会发送给该模型。</translation></message>
     <message><source>Paused until you resume</source><translation>已暂停，直到你恢复</translation></message>
     <message><source>Paused until {time}</source><translation>已暂停至 {time}</translation></message>
     <message><source>Program</source><translation>程序</translation></message>
+    <message><source>Place {place} of {count}: {name}</source><translation>第 {place} 位，共 {count} 位：{name}</translation></message>
+    <message><source>Price of {name}</source><translation>{name} 的价格</translation></message>
+    <message><source>Price: {source}</source><translation>价格：{source}</translation></message>
+    <message><source>Price…</source><translation>价格…</translation></message>
     <message><source>Provider</source><translation>提供方</translation></message>
     <message><source>Record</source><translation>记录</translation></message>
     <message><source>Record to s&amp;helf</source><translation>记录到书架(&amp;H)</translation></message>
@@ -108,6 +133,8 @@
     <message><source>Recording starts anew with this change.</source><translation>更改后会重新开始记录。</translation></message>
     <message><source>Recording to {name} now</source><translation>现在记录到 {name}</translation></message>
     <message><source>Remove</source><translation>移除</translation></message>
+    <message><source>Remove key</source><translation>移除密钥</translation></message>
+    <message><source>Remove {name}</source><translation>移除 {name}</translation></message>
     <message><source>Reset</source><translation>重置</translation></message>
     <message><source>Reset “{name}”</source><translation>重置“{name}”</translation></message>
     <message><source>Resu&amp;me</source><translation>恢复(&amp;M)</translation></message>
@@ -118,6 +145,7 @@
     <message><source>S&amp;ettings…</source><translation>设置(&amp;E)…</translation></message>
     <message><source>S&amp;ummarise now</source><translation>立即总结(&amp;U)</translation></message>
     <message><source>Save &amp;key</source><translation>保存密钥(&amp;K)</translation></message>
+    <message><source>Save price</source><translation>保存价格</translation></message>
     <message><source>Search settings</source><translation>搜索设置</translation></message>
     <message><source>Select &amp;all</source><translation>全选(&amp;A)</translation></message>
     <message><source>Select “{what}”</source><translation>选择“{what}”</translation></message>
@@ -131,6 +159,7 @@
     <message><source>Starting…</source><translation>正在启动…</translation></message>
     <message><source>Starts the program quietly when you log in.</source><translation>登录后在后台安静地启动本程序。</translation></message>
     <message><source>State</source><translation>状态</translation></message>
+    <message><source>Stopped at: {hop}.</source><translation>停在：{hop}。</translation></message>
     <message><source>Summaries are switched off in Settings</source><translation>设置中已关闭总结</translation></message>
     <message><source>Summary of “{name}”</source><translation>“{name}”的摘要</translation></message>
     <message><source>Take over {n} conversation</source><translation>接管 {n} 个会话</translation></message>
@@ -138,32 +167,43 @@
     <message><source>Takes effect at once.</source><translation>立即生效。</translation></message>
     <message><source>Tasks left</source><translation>剩余任务</translation></message>
     <message><source>Test</source><translation>测试</translation></message>
+    <message><source>Test {name}</source><translation>测试 {name}</translation></message>
     <message><source>The conversation itself is kept. You can make it again later with Summarise now.</source><translation>会话本身会保留。之后可用“立即总结”重新生成。</translation></message>
     <message><source>The key is kept. Press Test at a model to try it.</source><translation>密钥已保存。可在模型处点“测试”验证。</translation></message>
+    <message><source>The key is removed.</source><translation>密钥已移除。</translation></message>
+    <message><source>The program sends nothing else: no statistics, no reports. Passwords and keys are hidden before anything is stored or sent. Memory itself is kept in files on this computer.</source><translation>程序不发送其他任何内容：没有统计，没有报告。密码和密钥在存储或发送前都会被隐藏。记忆本身保存在本机的文件中。</translation></message>
     <message><source>The settings file has entries that are not known here and are kept: {names}.</source><translation>设置文件中有此处未知的条目，已保留：{names}。</translation></message>
     <message><source>The summary is being made</source><translation>正在生成摘要</translation></message>
     <message><source>Thinking effort</source><translation>思考强度</translation></message>
+    <message><source>Thinking effort of {name}</source><translation>{name} 的思考强度</translation></message>
     <message><source>This conversation is being summarised already</source><translation>此会话正在总结中</translation></message>
     <message><source>This conversation is not known any more</source><translation>此会话已不存在</translation></message>
     <message><source>This desktop shows no tray icons</source><translation>此桌面不显示托盘图标</translation></message>
     <message><source>This model is in the list already.</source><translation>列表中已有此模型。</translation></message>
     <message><source>Type or paste the key first.</source><translation>请先输入或粘贴密钥。</translation></message>
+    <message><source>Type the address of the server.</source><translation>请填写服务器地址。</translation></message>
     <message><source>Type the name of the model.</source><translation>请输入模型名称。</translation></message>
+    <message><source>Type the price of a million tokens as numbers, 0 where it is free.</source><translation>请用数字填写每百万 token 的价格，免费则填 0。</translation></message>
     <message><source>Until &amp;resumed</source><translation>直到恢复(&amp;R)</translation></message>
     <message><source>Until &amp;tomorrow, 06:00</source><translation>到明天 06:00(&amp;T)</translation></message>
     <message><source>Up to date</source><translation>已是最新</translation></message>
+    <message><source>Use the built-in price</source><translation>使用内置价格</translation></message>
     <message><source>Used today: {what}</source><translation>今日已用：{what}</translation></message>
     <message><source>Waiting for you: {n}</source><translation>等待你处理：{n}</translation></message>
     <message><source>Waiting until they can be done</source><translation>等待可以处理</translation></message>
     <message><source>What is shown</source><translation>显示内容</translation></message>
+    <message><source>What leaves this computer</source><translation>哪些内容会离开本机</translation></message>
     <message><source>What to do: {action}</source><translation>怎么办：{action}</translation></message>
     <message><source>Which conversations may be recorded?</source><translation>可以记录哪些会话？</translation></message>
     <message><source>Work on “{name}”</source><translation>“{name}”的处理</translation></message>
     <message><source>Working</source><translation>正在工作</translation></message>
     <message><source>Working: {n} task left</source><translation>正在工作：剩余 {n} 个任务</translation></message>
     <message><source>Working: {n} tasks left</source><translation>正在工作：剩余 {n} 个任务</translation></message>
+    <message><source>a limit of yours</source><translation>你设置的限额</translation></message>
+    <message><source>as you said</source><translation>按你填写的</translation></message>
     <message><source>built-in shelf</source><translation>内置书架</translation></message>
     <message><source>connected</source><translation>已连接</translation></message>
+    <message><source>connecting to the server</source><translation>连接服务器</translation></message>
     <message><source>day</source><translation>天</translation></message>
     <message><source>days</source><translation>天</translation></message>
     <message><source>default</source><translation>默认</translation></message>
@@ -171,11 +211,35 @@
     <message><source>failed {n} time</source><translation>失败 {n} 次</translation></message>
     <message><source>failed {n} times</source><translation>失败 {n} 次</translation></message>
     <message><source>folder is gone</source><translation>文件夹不存在</translation></message>
+    <message><source>free</source><translation>免费</translation></message>
     <message><source>in use</source><translation>使用中</translation></message>
     <message><source>just now</source><translation>刚刚</translation></message>
+    <message><source>key from {variable}</source><translation>密钥来自 {variable}</translation></message>
+    <message><source>key in a private file</source><translation>密钥在私有文件中</translation></message>
+    <message><source>key in the keyring</source><translation>密钥在密钥环中</translation></message>
+    <message><source>key until the program ends</source><translation>密钥保留到程序结束</translation></message>
+    <message><source>last asked {when}</source><translation>上次调用：{when}</translation></message>
+    <message><source>looking up the server's name</source><translation>查找服务器名称</translation></message>
+    <message><source>never asked</source><translation>从未调用</translation></message>
+    <message><source>no key</source><translation>没有密钥</translation></message>
+    <message><source>none</source><translation>无</translation></message>
     <message><source>off</source><translation>关</translation></message>
     <message><source>on</source><translation>开</translation></message>
+    <message><source>on this machine</source><translation>本机</translation></message>
     <message><source>project {name}</source><translation>项目 {name}</translation></message>
+    <message><source>stays on this computer</source><translation>留在本机</translation></message>
+    <message><source>the account at the provider</source><translation>提供商处的账户</translation></message>
+    <message><source>the key</source><translation>密钥</translation></message>
+    <message><source>the model's answer</source><translation>模型的回答</translation></message>
+    <message><source>the name of the model</source><translation>模型名称</translation></message>
+    <message><source>the proxy</source><translation>代理</translation></message>
+    <message><source>the secure connection</source><translation>安全连接</translation></message>
+    <message><source>the server</source><translation>服务器</translation></message>
+    <message><source>the settings of this model</source><translation>此模型的设置</translation></message>
+    <message><source>unknown price</source><translation>价格未知</translation></message>
+    <message><source>{effort} (not declared)</source><translation>{effort}（未声明）</translation></message>
+    <message><source>{host} ({model})</source><translation>{host}（{model}）</translation></message>
+    <message><source>{input} in, {output} out per million tokens ({currency})</source><translation>每百万 token 输入 {input}，输出 {output}（{currency}）</translation></message>
     <message><source>{name} is connected. Choose Use this shelf to record there.</source><translation>{name} 已连接。点“使用此书架”即可记录到那里。</translation></message>
     <message><source>{name} is disconnected. Its folder is untouched.</source><translation>{name} 已断开，文件夹保持不变。</translation></message>
     <message><source>{n} call</source><translation>{n} 次调用</translation></message>
@@ -196,12 +260,14 @@
     <message><source>{n} model tokens used today</source><translation>今日已使用 {n} 个模型 token</translation></message>
     <message><source>{n} thing waits for you</source><translation>{n} 项待处理</translation></message>
     <message><source>{n} things wait for you</source><translation>{n} 项待处理</translation></message>
+    <message><source>{n} models. Choose one, or type a part of its name.</source><translation>共 {n} 个模型。请选择一个，或输入名称的一部分。</translation></message>
     <message><source>{n} time</source><translation>{n} 次</translation></message>
     <message><source>{n} times</source><translation>{n} 次</translation></message>
     <message><source>{n} token</source><translation>{n} 个 token</translation></message>
     <message><source>{n} tokens</source><translation>{n} 个 token</translation></message>
     <message><source>{source}: {what} in {folder}</source><translation>{source}：{what}，位于 {folder}</translation></message>
     <message><source>{week} in the last 7 days, {month} in the last 30 days</source><translation>最近 7 天 {week} 个，最近 30 天 {month} 个</translation></message>
+    <message><source>{what}, per million tokens</source><translation>{what}，每百万 token</translation></message>
 </context>
 <context>
     <name>engine</name>
@@ -285,6 +351,7 @@
     <message><source>No answer within {n} s; the server was stopped.</source><translation>{n} 秒内没有响应；已停止该服务。</translation></message>
     <message><source>No model can be asked</source><translation>没有可用的模型</translation></message>
     <message><source>No model can be asked now</source><translation>现在没有可用的模型</translation></message>
+    <message><source>No names of models</source><translation>没有模型名称</translation></message>
     <message><source>No network</source><translation>没有网络</translation></message>
     <message><source>No place for the companion's files</source><translation>没有存放本程序文件的位置</translation></message>
     <message><source>No place for the control socket</source><translation>没有放置控制套接字的位置</translation></message>
@@ -359,6 +426,7 @@
     <message><source>This folder is in use</source><translation>此文件夹已有内容</translation></message>
     <message><source>This is no shelf</source><translation>这不是书架</translation></message>
     <message><source>This model is not in the list any more.</source><translation>此模型已不在列表中。</translation></message>
+    <message><source>This provider has no address of its own.</source><translation>此提供商没有自己的地址。</translation></message>
     <message><source>This shelf is in use</source><translation>此书架正在使用</translation></message>
     <message><source>This shelf name cannot be used</source><translation>不能使用此书架名称</translation></message>
     <message><source>This start is not understood</source><translation>无法理解此起点</translation></message>
@@ -367,6 +435,7 @@
     <message><source>Try again later.</source><translation>请稍后再试。</translation></message>
     <message><source>Try again.</source><translation>请重试。</translation></message>
     <message><source>Two writers on the shelf “{shelf}” would summarise and pay for everything twice, so nothing is recorded now.</source><translation>书架“{shelf}”若有两个写入者，一切都会被总结并付费两次，因此现在不记录。</translation></message>
+    <message><source>Type the address.</source><translation>请填写地址。</translation></message>
     <message><source>Until then this entry is left out.</source><translation>在此之前忽略该项。</translation></message>
     <message><source>Until then {value} is used.</source><translation>在此之前使用 {value}。</translation></message>
     <message><source>Update Hypatia, or set “binaries” to “built-in” in the settings.</source><translation>请更新 Hypatia，或在“设置 › 书架”中将 Hypatia 程序设为 built-in。</translation></message>

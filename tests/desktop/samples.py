@@ -9,6 +9,8 @@ from engine.views import (
     Problem,
     ReviewItem,
     ReviewKind,
+    RoutePrice,
+    RouteRow,
     SessionRow,
     ShelfRow,
     State,
@@ -168,14 +170,38 @@ class SampleProvider:
     id: str
     label: str
     needs_key: bool
+    base_url: str
 
 
 PROVIDERS = [
-    SampleProvider("deepseek", "DeepSeek", True),
-    SampleProvider("openai", "OpenAI", True),
-    SampleProvider("ollama", "Ollama", False),
+    SampleProvider("deepseek", "DeepSeek", True, "https://api.deepseek.com"),
+    SampleProvider("openai", "OpenAI", True, "https://api.openai.com/v1"),
+    SampleProvider("ollama", "Ollama", False, "http://localhost:11434/v1"),
+    SampleProvider("custom", "Another server", False, ""),
 ]
 ROUTES = [
     {"provider": "deepseek", "model": "deepseek-chat", "reasoningEffort": "high"},
     {"provider": "ollama", "model": "qwen3:8b", "baseUrl": "http://127.0.0.1:11434/v1"},
+]
+ROUTE_ROWS = [
+    RouteRow(
+        name="deepseek/deepseek-chat",
+        host="api.deepseek.com",
+        own_machine=False,
+        price=RoutePrice(0.3, 0.006, 1.2, "USD", False, "DeepSeek, Models & Pricing, October 2026"),
+        last_at=int((NOW - 240) * 1000),
+        last_outcome="ok",
+        fault="",
+        action="",
+    ),
+    RouteRow(
+        name="ollama/qwen3:8b",
+        host="127.0.0.1",
+        own_machine=True,
+        price=RoutePrice(0, None, 0, "free", True, "on this machine"),
+        last_at=0,
+        last_outcome="",
+        fault="Ollama does not answer at 127.0.0.1:11434.",
+        action="Start Ollama.",
+    ),
 ]

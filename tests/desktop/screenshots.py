@@ -84,9 +84,11 @@ async def stage() -> None:
     status.question.show_found(samples.FOUND, samples.SHELVES)
     settings.shelves.show_shelves(samples.SHELVES)
     settings.models.show_usage(
-        usage_line(Use(calls=14, tokens=48_310, money=0.034, free_calls=3, free_tokens=6120), 200_000, 0.5, "USD"),
-        {"ollama/qwen3:8b": ("Ollama does not answer at 127.0.0.1:11434.", "Start Ollama.")},
+        usage_line(Use(calls=14, tokens=48_310, money=0.034, free_calls=3, free_tokens=6120), 200_000, 0.5, "USD")
     )
+    rows = [replace(row, last_at=row.last_at and row.last_at + shift) for row in samples.ROUTE_ROWS]
+    settings.models.show_rows(rows, {"deepseek": "keyring"})
+    settings.privacy.show_rows(rows, summarising=True)
     review.show_items(
         [
             replace(item, at=item.at + shift, attempts=tuple(replace(run, at=run.at + shift) for run in item.attempts))

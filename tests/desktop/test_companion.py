@@ -184,7 +184,7 @@ async def test_a_failed_task_is_made_with_another_model(tmp_path, until) -> None
             assert review is not None and settings is not None
             await until(lambda: len(review.cards()) == 2)  # the refused model and the task
             assert len(refusing.requests) == 1 and not working.requests
-            await until(lambda: "refused the key (401)" in settings.models.rows()[0].fault.text())
+            await until(lambda: "refused the key (401)" in settings.models.cards()[0].fault.text())
             assert settings.models.usage.text().startswith("Free of charge today: 1 call")
             other = review.cards()[1].others
             assert other is not None and other.text() == "Retry with local/other-model"
@@ -224,26 +224,26 @@ async def test_a_model_is_added_tested_and_its_key_kept(tmp_path, until) -> None
             settings = one.companion.open_settings("Models")
             models = settings.models
             assert models.empty.isVisible()
-            models.new_provider.setCurrentIndex(models.new_provider.findData("ollama"))
-            models.new_model.setText("qwen3:8b")
-            models.new_url.setText(server.url)
-            models.add.click()
+            models.adding.provider.setCurrentIndex(models.adding.provider.findData("ollama"))
+            models.adding.model.setText("qwen3:8b")
+            models.adding.url.setText(server.url)
+            models.adding.add.click()
             assert one.engine.settings.get(MODELS) == [
                 {"provider": "ollama", "model": "qwen3:8b", "baseUrl": server.url}
             ]
-            await until(lambda: len(models.rows()) == 1)
-            models.rows()[0].test.click()
-            await until(lambda: "answered in" in models.rows()[0].result.text())
-            models.rows()[0].test.click()
+            await until(lambda: len(models.cards()) == 1)
+            models.cards()[0].test.click()
+            await until(lambda: "answered in" in models.cards()[0].result.text())
+            models.cards()[0].test.click()
             await until(
-                lambda: "answered in" not in models.rows()[0].result.text() and models.rows()[0].test.isEnabled()
+                lambda: "answered in" not in models.cards()[0].result.text() and models.cards()[0].test.isEnabled()
             )
-            models.key_provider.setCurrentIndex(models.key_provider.findData("deepseek"))
-            models.key_value.setText("sk-made-up-for-a-test")
-            models.key_where.setCurrentIndex(models.key_where.findData("session"))
-            models.save_key.click()
-            await until(lambda: "The key is kept" in models.key_result.text())
-            assert models.key_value.text() == ""
+            models.keys.provider.setCurrentIndex(models.keys.provider.findData("deepseek"))
+            models.keys.value.setText("sk-made-up-for-a-test")
+            models.keys.where.setCurrentIndex(models.keys.where.findData("session"))
+            models.keys.save.click()
+            await until(lambda: "The key is kept" in models.keys.result.text())
+            assert models.keys.value.text() == ""
             assert "sk-made-up" not in one.home.settings_file.read_text("utf-8")
 
 

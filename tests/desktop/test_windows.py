@@ -25,6 +25,7 @@ from tests.desktop.samples import (
     PAUSED,
     PROVIDERS,
     RESTING,
+    ROUTE_ROWS,
     ROUTES,
     SESSIONS,
     SHELVES,
@@ -319,23 +320,23 @@ def test_models_are_ordered_and_their_effort_is_as_declared(window: SettingsWind
     assert models.empty.isVisibleTo(window.models)
     settings.set("consolidation.models", ROUTES)
     window.refresh()
-    first, second = models.rows()
+    first, second = models.cards()
     assert [first.effort.itemText(i) for i in range(first.effort.count())] == ["default", "off", "low", "high", "max"]
     assert first.effort.currentText() == "high"
     assert [second.effort.itemText(i) for i in range(second.effort.count())] == ["default"]
     assert not first.up.isEnabled() and not second.down.isEnabled()
     second.up.click()
     assert [route["provider"] for route in settings.get("consolidation.models")] == ["ollama", "deepseek"]
-    row = models.rows()[1]
+    row = models.cards()[1]
     row.effort.setCurrentIndex(row.effort.findData("max"))
     row.effort.activated.emit(row.effort.currentIndex())
     assert settings.get("consolidation.models")[1]["reasoningEffort"] == "max"
-    row = models.rows()[1]
+    row = models.cards()[1]
     row.effort.activated.emit(0)
     row.effort.setCurrentIndex(0)
     row.effort.activated.emit(0)
     assert "reasoningEffort" not in settings.get("consolidation.models")[1]
-    models.rows()[0].remove.click()
+    models.cards()[0].remove.click()
     assert [route["provider"] for route in settings.get("consolidation.models")] == ["deepseek"]
 
 
@@ -353,11 +354,11 @@ def test_a_model_that_cannot_be_added_is_explained(
     settings.set("consolidation.models", ROUTES)
     window.refresh()
     models = window.models
-    models.new_provider.setCurrentIndex(models.new_provider.findData("ollama"))
-    models.new_model.setText(model)
-    models.new_url.setText(url)
-    models.add.click()
-    assert models.error.text().startswith(sentence)
+    models.adding.provider.setCurrentIndex(models.adding.provider.findData("ollama"))
+    models.adding.model.setText(model)
+    models.adding.url.setText(url)
+    models.adding.add.click()
+    assert models.adding.error.text().startswith(sentence)
     assert settings.get("consolidation.models") == ROUTES
 
 
@@ -365,14 +366,19 @@ def test_the_models_page_says_what_was_used_and_which_model_fails(window: Settin
     models = window.models
     settings.set("consolidation.models", ROUTES)
     window.refresh()
-    models.show_usage("Used today: 3 calls", {"ollama/qwen3:8b": ("Ollama does not answer.", "Start Ollama.")})
+    models.show_usage("Used today: 3 calls")
+    models.show_rows(ROUTE_ROWS, {"deepseek": "keyring"})
     assert models.usage.text() == "Used today: 3 calls"
-    first, second = models.rows()
-    assert first.fault.isHidden() and second.fault.text() == "Ollama does not answer. Start Ollama."
+    first, second = models.cards()
+    assert first.fault.isHidden()
+    assert second.fault.text() == "Ollama does not answer at 127.0.0.1:11434. Start Ollama."
+    assert "0.3 in, 1.2 out per million tokens (USD) · last asked" in first.facts.text()
+    assert first.facts.text().startswith("api.deepseek.com · ") and first.facts.text().endswith("key in the keyring")
+    assert second.facts.text() == "stays on this computer · free · never asked · no key"
     second.up.click()
-    assert [row.fault.isHidden() for row in models.rows()] == [False, True]
-    models.show_usage("", {})
-    assert models.usage.isHidden() and all(row.fault.isHidden() for row in models.rows())
+    assert [card.fault.isHidden() for card in models.cards()] == [False, True]
+    models.show_usage("")
+    assert models.usage.isHidden()
 
 
 def test_the_wheel_over_a_choice_scrolls_and_changes_nothing(window: SettingsWindow) -> None:
@@ -385,24 +391,24 @@ def test_the_wheel_over_a_choice_scrolls_and_changes_nothing(window: SettingsWin
 
 def test_enter_adds_a_model_and_its_key_comes_next(window: SettingsWindow, settings: Settings, qtbot) -> None:
     models = window.models
-    models.new_provider.setCurrentIndex(models.new_provider.findData("openai"))
-    models.new_model.setText("some-model")
-    qtbot.keyClick(models.new_url, Qt.Key.Key_Return)
+    models.adding.provider.setCurrentIndex(models.adding.provider.findData("openai"))
+    models.adding.model.setText("some-model")
+    qtbot.keyClick(models.adding.url, Qt.Key.Key_Return)
     assert settings.get("consolidation.models") == [{"provider": "openai", "model": "some-model"}]
-    assert models.key_provider.currentData() == "openai"
+    assert models.keys.provider.currentData() == "openai"
 
 
 def test_only_providers_that_need_a_key_ask_for_one(window: SettingsWindow) -> None:
     models = window.models
-    assert [models.key_provider.itemText(i) for i in range(models.key_provider.count())] == ["DeepSeek", "OpenAI"]
+    assert [models.keys.provider.itemText(i) for i in range(models.keys.provider.count())] == ["DeepSeek", "OpenAI"]
     entered: list[tuple[str, str, str]] = []
     models.key_entered.connect(lambda *parts: entered.append(parts))
-    models.save_key.click()
-    assert entered == [] and models.key_result.text() == "Type or paste the key first."
-    models.key_value.setText("  made-up  ")
-    models.save_key.click()
+    models.keys.save.click()
+    assert entered == [] and models.keys.result.text() == "Type or paste the key first."
+    models.keys.value.setText("  made-up  ")
+    models.keys.save.click()
     assert entered == [("deepseek", "made-up", "keyring")]
-    assert models.key_value.text() == ""
+    assert models.keys.value.text() == ""
 
 
 def test_shelves_are_used_and_disconnected_after_a_question(window: SettingsWindow) -> None:
