@@ -5,10 +5,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from desktop.autostart import LoginFile, LoginRegistry
-from desktop.i18n import join, tr
+from desktop.i18n import chinese, join, tr
+from desktop.undoing import follow_undo
 from desktop.windows.settings import SettingsWindow
 from desktop.words import Use, usage_line
-from engine.errors import CompanionError
+from engine.errors import CompanionError, UserFixable
+from engine.settings import BY_KEY
 from engine.views import ShelfRow
 
 if TYPE_CHECKING:
@@ -36,6 +38,8 @@ class SettingsDesk:
         models.key_entered.connect(
             lambda provider, value, where: act("key", lambda: self._keep_key(provider, value, where), models.keys.tell)
         )
+        window.saved.connect(self._offer_undo)
+        follow_undo(window.undo, engine, ("setting", "disconnect"), act, window.tell)
         window.groups.currentRowChanged.connect(lambda _: act("models", self._show_models, None))
         shelves.use.connect(use_shelf)
         shelves.connect_folder.connect(lambda path: act("connect", lambda: self._connect(path), shelves.tell))
@@ -63,6 +67,21 @@ class SettingsDesk:
         window.models.show_rows(rows, self._keys)
         summarising = all(self._engine.settings.get(key) for key in ("enabled", "consolidation.enabled"))
         window.privacy.show_rows(rows, summarising=summarising)
+
+    def _offer_undo(self, key: str, before: object) -> None:
+        settings = self._engine.settings
+        now = settings.get(key)
+
+        async def back() -> None:
+            if settings.get(key) != now:
+                row = BY_KEY[key]
+                name = row.label_zh if chinese() else row.label_en
+                raise UserFixable(
+                    tr("The setting was not taken back"), tr("“{name}” was changed again since.", name=name)
+                )
+            settings.set(key, before)
+
+        self._engine.undo.offer("setting", key, back)
 
     async def _connect(self, path: str) -> str:
         row = await self._engine.connect_shelf(Path(path))

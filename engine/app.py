@@ -31,6 +31,7 @@ from engine.events import (
 from engine.forgetting import Forgetting
 from engine.ledger.calls import CallLog, CallTotals
 from engine.ledger.database import Ledger
+from engine.ledger.given_up import GivenUp, put_back
 from engine.ledger.history import History
 from engine.ledger.logs import Logs
 from engine.ledger.progress import Progress
@@ -60,6 +61,7 @@ from engine.shelf.shelves import connect, disconnect, list_shelves
 from engine.shelf_care import ShelfCare
 from engine.sources.watch import watch
 from engine.supervisor import Supervisor
+from engine.undo import Undo
 from engine.views import (
     Attempt,
     Backlog,
@@ -93,6 +95,7 @@ class Engine:
         self.home = home
         self.settings = settings
         self.bus = EventBus()
+        self.undo = Undo(self.bus)
         self.has_window = False
         self.following = False
         self.swept = Sweep()
@@ -479,7 +482,10 @@ class Engine:
         """Take a shelf out of the list; its files stay."""
         if name == self.settings.get("shelf"):
             raise UserFixable("This shelf is in use", f"Conversations are recorded on “{name}”.", "Use another first.")
+        row = next((row for row in await self.shelves() if row.name == name), None)
         await disconnect(self._client, name)
+        if row is not None:
+            self.undo.offer("disconnect", name, lambda: self.connect_shelf(Path(row.path), name))
 
     async def _look_again(self) -> None:
         if self.following and self._paused_until is None:
@@ -602,9 +608,23 @@ class Engine:
     async def discard(self, task_id: str) -> bool:
         """Give a task up; what it would have made is not made. False when it is gone."""
         task = await self._task(task_id)
-        done = self._work is not None and task is not None and await on_demand.give_up(self._work.context, task)
+        if self._work is None or task is None:
+            return False
+        given = await on_demand.give_up(self._work.context, task)
+        if given is not None:
+            [shown] = await self._overview.tasks([task])
+            self.undo.offer("discard", shown.conversation or shown.session_id[:8], lambda: self._put_back(given))
         self._touch()
-        return done
+        return given is not None
+
+    async def _put_back(self, given: GivenUp) -> None:
+        if not await put_back(self._ledger, given):
+            raise UserFixable(
+                "The task was not brought back",
+                "The conversation was worked on since, or a newer task stands in its place.",
+                "Use Summarise now for what is left of it.",
+            )
+        self._touch()
 
     async def _task(self, task_id: str) -> Task | None:
         if self._work is None:

@@ -91,6 +91,11 @@ class Notice(Event):
 
 
 @dataclass(frozen=True, slots=True)
+class UndoChanged(Event):
+    """Something else can be taken back now; ask the engine what."""
+
+
+@dataclass(frozen=True, slots=True)
 class ShowRequested(Event):
     """The program was started a second time: bring the window up."""
 

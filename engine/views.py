@@ -286,6 +286,16 @@ class RouteTest:
 
 
 @dataclass(frozen=True, slots=True)
+class Undoable:
+    """A step that can be taken back until an instant (epoch s); `kind` is setting, disconnect or discard."""
+
+    id: int
+    kind: str
+    subject: str
+    until: float
+
+
+@dataclass(frozen=True, slots=True)
 class Found:
     """What the first start finds: sessions and their bytes on disk, and how many were touched in the last days."""
 

@@ -184,7 +184,7 @@ class KeyForm(QWidget):
             self.where.addItem(label, where)
         self.save, self.forget = QPushButton(tr("Save &key")), QPushButton(tr("Remove key"))
         self.save.clicked.connect(self._save)
-        self.forget.clicked.connect(lambda: self.entered.emit(self.provider.currentData(), "", "keyring"))
+        self.forget.clicked.connect(self._ask_to_forget)
         self.value.returnPressed.connect(self._save)
         self.result = muted()
         self.result.hide()
@@ -222,16 +222,32 @@ class KeyForm(QWidget):
             self.entered.emit(provider, value, self.where.currentData())
 
     def _ask_for_file(self, provider: str, value: str) -> None:
+        self._ask(
+            tr("Keep the key in a file?"),
+            tr("Every program that you run can read this file. The keyring protects a key better, where there is one."),
+            (tr("Keep in a file"), tr("Do not keep")),
+            lambda: self.entered.emit(provider, value, "file"),
+        )
+
+    def _ask_to_forget(self) -> None:
+        provider = self.provider.currentData()
+        self._ask(
+            tr("Remove the key of {name}?", name=self.provider.currentText()),
+            tr("It is removed wherever this program keeps it. This cannot be taken back."),
+            (tr("Remove"), tr("Keep")),
+            lambda: self.entered.emit(provider, "", "keyring"),
+        )
+
+    def _ask(self, title: str, text: str, labels: tuple[str, str], act: Callable[[], object]) -> None:
         box = QMessageBox(self)
         box.setIcon(QMessageBox.Icon.Question)
-        box.setWindowTitle(tr("Keep the key in a file?"))
-        box.setText(tr("Keep the key in a file?"))
-        box.setInformativeText(
-            tr("Every program that you run can read this file. The keyring protects a key better, where there is one.")
-        )
-        keep = box.addButton(tr("Keep in a file"), QMessageBox.ButtonRole.AcceptRole)
-        box.setDefaultButton(box.addButton(tr("Do not keep"), QMessageBox.ButtonRole.RejectRole))
+        box.setWindowTitle(title)
+        box.setText(title)
+        box.setTextFormat(Qt.TextFormat.PlainText)
+        box.setInformativeText(text)
+        yes = box.addButton(labels[0], QMessageBox.ButtonRole.AcceptRole)
+        box.setDefaultButton(box.addButton(labels[1], QMessageBox.ButtonRole.RejectRole))
         box.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        keep.clicked.connect(lambda: self.entered.emit(provider, value, "file"))
+        yes.clicked.connect(act)
         self.question = box
         box.open()

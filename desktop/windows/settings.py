@@ -28,6 +28,7 @@ from desktop.widgets.price import PRICES
 from desktop.widgets.privacy import PrivacyNote
 from desktop.widgets.shelves import ShelfList
 from desktop.widgets.text import GRID, muted, spaced
+from desktop.widgets.undo_bar import UndoBar
 from engine.errors import CompanionError
 from engine.settings import BY_KEY, GROUPS, GROUPS_ZH, SETTINGS, Settings
 
@@ -72,6 +73,7 @@ class SettingsWindow(QWidget):
         self.groups, self._pages, self.narrow_groups = QListWidget(), QStackedWidget(), Choice()
         self.file = Banner(tr("Open the file"))
         self.file.pressed.connect(lambda: open_file(str(settings.path)))
+        self.undo = UndoBar(self)
         self.note = muted()
         self._parts: dict[str, list[QWidget]] = {}
         self._build()
@@ -104,6 +106,7 @@ class SettingsWindow(QWidget):
         page.addWidget(self.search)
         page.addWidget(self.narrow_groups)
         page.addLayout(split, 1)
+        page.addWidget(self.undo)
         page.addWidget(self.note)
 
     def _parts_of(self, group: str) -> list[QWidget]:

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from engine.ledger.given_up import GivenUp, snapshot
 from engine.pipeline.context import Context
 from engine.pipeline.queue import Task
 
@@ -44,16 +45,17 @@ async def summarise_file(context: Context, session_id: str, version: int, min_to
     return Outcome(True, "", start, mark.logged_seq)
 
 
-async def give_up(context: Context, task: Task) -> bool:
-    """Discard a task; a summary that was given up is not made later either. False when it runs or is gone."""
+async def give_up(context: Context, task: Task) -> GivenUp | None:
+    """Discard a task; a summary that was given up is not made later either. None when it runs or is gone."""
+    given = await snapshot(context.ledger, task, await context.queue.attempts(task.id))
     if not await context.queue.discard(task.id):
-        return False
+        return None
     if task.kind == "consolidate":
         place = (context.shelf, task.session_id, task.version)
         async with context.ledger.write() as db:
             await context.progress.advance(db, *place, consolidated_seq=task.to_seq)
             await context.replies.delete(db, *place)
-    return True
+    return given
 
 
 async def close_idle(context: Context, quiet_since: float, min_tokens: int, after: float = 0.0) -> None:

@@ -17,10 +17,12 @@
     <message><source>&amp;Review… ({n})</source><translation>待处理(&amp;R)…（{n}）</translation></message>
     <message><source>&amp;Shelf</source><translation>书架(&amp;S)</translation></message>
     <message><source>&amp;Start recording</source><translation>开始记录(&amp;S)</translation></message>
+    <message><source>&amp;Undo</source><translation>撤销(&amp;U)</translation></message>
     <message><source>&amp;Use this shelf</source><translation>使用此书架(&amp;U)</translation></message>
     <message><source>, </source><translation>，</translation></message>
     <message><source>A fault in the program stopped “{name}”. Details: {path}</source><translation>程序故障导致“{name}”停止。详情见：{path}</translation></message>
     <message><source>A key is never shown again. It goes to its provider only.</source><translation>密钥不会再次显示，只会发送给其提供商。</translation></message>
+    <message><source>A task of “{name}” was discarded.</source><translation>“{name}”的一个任务已放弃。</translation></message>
     <message><source>Address</source><translation>地址</translation></message>
     <message><source>Address of the server, https://…/v1</source><translation>服务器地址，https://…/v1</translation></message>
     <message><source>Another model</source><translation>添加其他模型</translation></message>
@@ -31,6 +33,8 @@
     <message><source>Budget</source><translation>预算</translation></message>
     <message><source>Built-in (no model): picks sentences out of the conversation. Nothing is sent, nothing is paid.</source><translation>内置提取（无需模型）：从会话中挑选原句。不发送任何内容，也不产生费用。</translation></message>
     <message><source>Cached input</source><translation>缓存输入</translation></message>
+    <message><source>Cancel</source><translation>取消</translation></message>
+    <message><source>Cancel: {what}</source><translation>取消：{what}</translation></message>
     <message><source>Changed. Default: {default}</source><translation>已更改。默认值：{default}</translation></message>
     <message><source>Connect a shelf folder</source><translation>连接书架文件夹</translation></message>
     <message><source>Conversation that cannot be read</source><translation>无法读取的会话</translation></message>
@@ -55,6 +59,7 @@
     <message><source>Empty: the provider's own</source><translation>留空则使用提供方的地址</translation></message>
     <message><source>Everything ({n})</source><translation>全部（{n}）</translation></message>
     <message><source>Do not keep</source><translation>不保存</translation></message>
+    <message><source>Do not offer this any more</source><translation>不再提供此撤销</translation></message>
     <message><source>Do not record</source><translation>不记录</translation></message>
     <message><source>Drag, or press Alt and an arrow key</source><translation>拖动，或按 Alt 加方向键</translation></message>
     <message><source>Empty: {url}</source><translation>留空：{url}</translation></message>
@@ -71,6 +76,7 @@
     <message><source>In a file only you can read</source><translation>保存在仅你可读的文件中</translation></message>
     <message><source>In the system's keyring</source><translation>保存在系统钥匙串中</translation></message>
     <message><source>Input</source><translation>输入</translation></message>
+    <message><source>It is removed wherever this program keeps it. This cannot be taken back.</source><translation>本程序保存的该密钥都会被移除。此操作无法撤销。</translation></message>
     <message><source>It must be {bounds}. Not saved.</source><translation>必须是{bounds}。未保存。</translation></message>
     <message><source>Its folder and everything in it stay where they are: {path}</source><translation>文件夹及其全部内容保持不变：{path}</translation></message>
     <message><source>Keep</source><translation>保留</translation></message>
@@ -134,6 +140,7 @@
     <message><source>Recording to {name} now</source><translation>现在记录到 {name}</translation></message>
     <message><source>Remove</source><translation>移除</translation></message>
     <message><source>Remove key</source><translation>移除密钥</translation></message>
+    <message><source>Remove the key of {name}?</source><translation>要移除 {name} 的密钥吗？</translation></message>
     <message><source>Remove {name}</source><translation>移除 {name}</translation></message>
     <message><source>Reset</source><translation>重置</translation></message>
     <message><source>Reset “{name}”</source><translation>重置“{name}”</translation></message>
@@ -160,6 +167,7 @@
     <message><source>Starts the program quietly when you log in.</source><translation>登录后在后台安静地启动本程序。</translation></message>
     <message><source>State</source><translation>状态</translation></message>
     <message><source>Stopped at: {hop}.</source><translation>停在：{hop}。</translation></message>
+    <message><source>Stopping after the step at hand…</source><translation>完成当前步骤后停止…</translation></message>
     <message><source>Summaries are switched off in Settings</source><translation>设置中已关闭总结</translation></message>
     <message><source>Summary of “{name}”</source><translation>“{name}”的摘要</translation></message>
     <message><source>Take over {n} conversation</source><translation>接管 {n} 个会话</translation></message>
@@ -172,7 +180,9 @@
     <message><source>The key is kept. Press Test at a model to try it.</source><translation>密钥已保存。可在模型处点“测试”验证。</translation></message>
     <message><source>The key is removed.</source><translation>密钥已移除。</translation></message>
     <message><source>The program sends nothing else: no statistics, no reports. Passwords and keys are hidden before anything is stored or sent. Memory itself is kept in files on this computer.</source><translation>程序不发送其他任何内容：没有统计，没有报告。密码和密钥在存储或发送前都会被隐藏。记忆本身保存在本机的文件中。</translation></message>
+    <message><source>The setting was not taken back</source><translation>设置未能恢复</translation></message>
     <message><source>The settings file has entries that are not known here and are kept: {names}.</source><translation>设置文件中有此处未知的条目，已保留：{names}。</translation></message>
+    <message><source>The shelf “{name}” was disconnected.</source><translation>书架“{name}”已断开。</translation></message>
     <message><source>The summary is being made</source><translation>正在生成摘要</translation></message>
     <message><source>Thinking effort</source><translation>思考强度</translation></message>
     <message><source>Thinking effort of {name}</source><translation>{name} 的思考强度</translation></message>
@@ -184,6 +194,7 @@
     <message><source>Type the address of the server.</source><translation>请填写服务器地址。</translation></message>
     <message><source>Type the name of the model.</source><translation>请输入模型名称。</translation></message>
     <message><source>Type the price of a million tokens as numbers, 0 where it is free.</source><translation>请用数字填写每百万 token 的价格，免费则填 0。</translation></message>
+    <message><source>Undo: {what}</source><translation>撤销：{what}</translation></message>
     <message><source>Until &amp;resumed</source><translation>直到恢复(&amp;R)</translation></message>
     <message><source>Until &amp;tomorrow, 06:00</source><translation>到明天 06:00(&amp;T)</translation></message>
     <message><source>Up to date</source><translation>已是最新</translation></message>
@@ -200,6 +211,8 @@
     <message><source>Working: {n} task left</source><translation>正在工作：剩余 {n} 个任务</translation></message>
     <message><source>Working: {n} tasks left</source><translation>正在工作：剩余 {n} 个任务</translation></message>
     <message><source>a limit of yours</source><translation>你设置的限额</translation></message>
+    <message><source>about {n} h left</source><translation>大约还需 {n} 小时</translation></message>
+    <message><source>about {n} min left</source><translation>大约还需 {n} 分钟</translation></message>
     <message><source>as you said</source><translation>按你填写的</translation></message>
     <message><source>built-in shelf</source><translation>内置书架</translation></message>
     <message><source>connected</source><translation>已连接</translation></message>
@@ -219,6 +232,7 @@
     <message><source>key in the keyring</source><translation>密钥在密钥环中</translation></message>
     <message><source>key until the program ends</source><translation>密钥保留到程序结束</translation></message>
     <message><source>last asked {when}</source><translation>上次调用：{when}</translation></message>
+    <message><source>less than a minute left</source><translation>剩余不到一分钟</translation></message>
     <message><source>looking up the server's name</source><translation>查找服务器名称</translation></message>
     <message><source>never asked</source><translation>从未调用</translation></message>
     <message><source>no key</source><translation>没有密钥</translation></message>
@@ -237,6 +251,7 @@
     <message><source>the server</source><translation>服务器</translation></message>
     <message><source>the settings of this model</source><translation>此模型的设置</translation></message>
     <message><source>unknown price</source><translation>价格未知</translation></message>
+    <message><source>{done} of {total}</source><translation>{done} / {total}</translation></message>
     <message><source>{effort} (not declared)</source><translation>{effort}（未声明）</translation></message>
     <message><source>{host} ({model})</source><translation>{host}（{model}）</translation></message>
     <message><source>{input} in, {output} out per million tokens ({currency})</source><translation>每百万 token 输入 {input}，输出 {output}（{currency}）</translation></message>
@@ -268,6 +283,8 @@
     <message><source>{source}: {what} in {folder}</source><translation>{source}：{what}，位于 {folder}</translation></message>
     <message><source>{week} in the last 7 days, {month} in the last 30 days</source><translation>最近 7 天 {week} 个，最近 30 天 {month} 个</translation></message>
     <message><source>{what}, per million tokens</source><translation>{what}，每百万 token</translation></message>
+    <message><source>“{name}” was changed again since.</source><translation>“{name}”此后又被更改。</translation></message>
+    <message><source>“{name}” was changed.</source><translation>“{name}”已更改。</translation></message>
 </context>
 <context>
     <name>engine</name>
@@ -388,6 +405,7 @@
     <message><source>The companion's own file cannot be opened</source><translation>无法打开程序自己的文件</translation></message>
     <message><source>The companion's own file is damaged</source><translation>程序自己的文件已损坏</translation></message>
     <message><source>The companion's own file is in use</source><translation>程序自己的文件正被占用</translation></message>
+    <message><source>The conversation was worked on since, or a newer task stands in its place.</source><translation>此后该会话又有处理，或已有更新的任务取代了它。</translation></message>
     <message><source>The disk fails</source><translation>磁盘出错</translation></message>
     <message><source>The disk is full</source><translation>磁盘已满</translation></message>
     <message><source>The entries were not imported</source><translation>条目未导入</translation></message>
@@ -414,12 +432,14 @@
     <message><source>The shelf was not made</source><translation>未能创建书架</translation></message>
     <message><source>The system's keyring cannot be used. {why}</source><translation>无法使用系统钥匙串。{why}</translation></message>
     <message><source>The vectors were not made</source><translation>未能生成向量</translation></message>
+    <message><source>The task was not brought back</source><translation>任务未能恢复</translation></message>
     <message><source>There is no key for {label}.</source><translation>没有 {label} 的密钥。</translation></message>
     <message><source>There is no setting {key}.</source><translation>没有名为 {key} 的设置。</translation></message>
     <message><source>There is no such model</source><translation>没有这个模型</translation></message>
     <message><source>There is nothing to take over</source><translation>没有可接管的内容</translation></message>
     <message><source>These entries cannot be read</source><translation>无法读取这些条目</translation></message>
     <message><source>This Hypatia is too old</source><translation>此 Hypatia 版本过旧</translation></message>
+    <message><source>This can no longer be taken back</source><translation>已无法撤销</translation></message>
     <message><source>This cannot be read ({why}); check its permissions.</source><translation>无法读取（{why}）；请检查其权限。</translation></message>
     <message><source>This conversation was written by a newer DSH; update the companion to read it.</source><translation>此会话由更新的 DSH 写入；请更新本程序后读取。</translation></message>
     <message><source>This folder cannot take an export</source><translation>此文件夹无法存放导出</translation></message>
@@ -431,6 +451,7 @@
     <message><source>This shelf name cannot be used</source><translation>不能使用此书架名称</translation></message>
     <message><source>This start is not understood</source><translation>无法理解此起点</translation></message>
     <message><source>This system has no keyring that protects keys.</source><translation>此系统没有能保护密钥的钥匙串。</translation></message>
+    <message><source>Too much time has passed, or it was taken back already.</source><translation>时间过久，或已经撤销过。</translation></message>
     <message><source>Top up at {label}, or wait.</source><translation>请到 {label} 充值，或等待。</translation></message>
     <message><source>Try again later.</source><translation>请稍后再试。</translation></message>
     <message><source>Try again.</source><translation>请重试。</translation></message>
@@ -440,6 +461,7 @@
     <message><source>Until then {value} is used.</source><translation>在此之前使用 {value}。</translation></message>
     <message><source>Update Hypatia, or set “binaries” to “built-in” in the settings.</source><translation>请更新 Hypatia，或在“设置 › 书架”中将 Hypatia 程序设为 built-in。</translation></message>
     <message><source>Update the companion.</source><translation>请更新本程序。</translation></message>
+    <message><source>Use Summarise now for what is left of it.</source><translation>请对剩余部分使用“立即总结”。</translation></message>
     <message><source>Use another first.</source><translation>请先改用其他书架。</translation></message>
     <message><source>Use the one that runs.</source><translation>请使用正在运行的那个。</translation></message>
     <message><source>Wait, or raise the limit at {label}.</source><translation>请等待，或在 {label} 提高限额。</translation></message>

@@ -169,6 +169,7 @@ def test_a_key_goes_into_a_file_only_after_a_question(window, qtbot) -> None:
         answer_question(keys.question, label)
         assert told == result
     keys.forget.click()
+    answer_question(keys.question, "Remove")
     assert told[1] == ("openai", "", "keyring")
 
 
