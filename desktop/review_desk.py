@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 from desktop.i18n import trn
 from desktop.settings_desk import Act
+from desktop.undoing import follow_undo
 from desktop.windows.review import ReviewWindow
 
 if TYPE_CHECKING:
@@ -25,6 +26,8 @@ class ReviewDesk:
         window.discard.connect(lambda ids: do("discard", lambda: self._each(ids, engine.discard)))
         window.dismiss.connect(lambda keys: do("dismiss", lambda: engine.review.dismiss(keys)))
         window.take_over.connect(lambda: do("take over", self._take_over))
+
+        follow_undo(window.undo, engine, ("discard",), act, window.tell)
 
     async def show(self) -> None:
         """Bring the cards in line with the engine."""

@@ -24,6 +24,7 @@ from desktop.icons import app_icon
 from desktop.widgets.fields import Choice
 from desktop.widgets.geometry import window_keys
 from desktop.widgets.text import GRID, clear, heading, muted, spaced
+from desktop.widgets.undo_bar import UndoBar
 from desktop.windows.review_card import ItemCard
 from desktop.words import item_title, kind_name
 from engine.views import ReviewItem, ReviewKind
@@ -73,7 +74,7 @@ class ReviewWindow(QWidget):
         self.more = QPushButton()
         self.more.clicked.connect(self._show_more)
         self._list = spaced(QVBoxLayout())
-        self.line = muted()
+        self.undo, self.line = UndoBar(self), muted()
         self._build()
         window_keys(self, find=self.filter.setFocus, settings=self.settings_wanted.emit)
         self._minute = QTimer(self, interval=60_000)
@@ -115,6 +116,7 @@ class ReviewWindow(QWidget):
         page = spaced(QVBoxLayout(self), gap=0)
         page.addWidget(scroll, 1)
         foot = spaced(QVBoxLayout(), GRID)
+        foot.addWidget(self.undo)
         foot.addWidget(self.line)
         page.addLayout(foot)
         self.tell("")

@@ -54,16 +54,14 @@
     <message><source>Disconnect the shelf “{name}”?</source><translation>断开书架“{name}”？</translation></message>
     <message><source>Disconnect this shelf?</source><translation>断开此书架？</translation></message>
     <message><source>Do &amp;not mention again</source><translation>不再提示(&amp;N)</translation></message>
-    <message><source>Do not mention again</source><translation>不再提示</translation></message>
-    <message><source>Do not record</source><translation>不记录</translation></message>
-    <message><source>Empty: the provider's own</source><translation>留空则使用提供方的地址</translation></message>
-    <message><source>Everything ({n})</source><translation>全部（{n}）</translation></message>
     <message><source>Do not keep</source><translation>不保存</translation></message>
+    <message><source>Do not mention again</source><translation>不再提示</translation></message>
     <message><source>Do not offer this any more</source><translation>不再提供此撤销</translation></message>
     <message><source>Do not record</source><translation>不记录</translation></message>
     <message><source>Drag, or press Alt and an arrow key</source><translation>拖动，或按 Alt 加方向键</translation></message>
     <message><source>Empty: {url}</source><translation>留空：{url}</translation></message>
     <message><source>Every program that you run can read this file. The keyring protects a key better, where there is one.</source><translation>你运行的每个程序都能读取此文件。如有密钥环，用它保存更安全。</translation></message>
+    <message><source>Everything ({n})</source><translation>全部（{n}）</translation></message>
     <message><source>Everything in this conversation is summarised already</source><translation>此会话的内容均已总结</translation></message>
     <message><source>Failed task</source><translation>失败的任务</translation></message>
     <message><source>Filter</source><translation>筛选</translation></message>
@@ -111,7 +109,6 @@
     <message><source>Nothing here matches the filter.</source><translation>没有符合筛选条件的内容。</translation></message>
     <message><source>Nothing is recorded before you answer.</source><translation>在你回答之前不会记录任何内容。</translation></message>
     <message><source>Nothing waits for you. What fails for good, cannot be read or needs your word appears here.</source><translation>没有待处理的事项。反复失败、无法读取或需要你决定的内容会显示在这里。</translation></message>
-    <message><source>Nothing waits for you. When a task fails several times, it appears here with its reason.</source><translation>没有待处理的事项。任务多次失败后会连同原因显示在这里。</translation></message>
     <message><source>Nothing: all models in your list run on your own machines.</source><translation>没有：列表中的模型都在你自己的机器上运行。</translation></message>
     <message><source>Nothing: summaries are made on this computer, without a model.</source><translation>没有：摘要在本机生成，不使用模型。</translation></message>
     <message><source>Nothing: summaries are switched off.</source><translation>没有：总结已关闭。</translation></message>
@@ -127,11 +124,11 @@
     <message><source>Passwords and keys are hidden before anything is stored. Memory stays on this computer; parts of a conversation are sent to a model only if you add one in Settings.</source><translation>存储之前会隐藏密码和密钥。记忆保存在本机；只有在设置中添加模型后，会话的部分内容才会发送给该模型。</translation></message>
     <message><source>Paused until you resume</source><translation>已暂停，直到你恢复</translation></message>
     <message><source>Paused until {time}</source><translation>已暂停至 {time}</translation></message>
-    <message><source>Program</source><translation>程序</translation></message>
     <message><source>Place {place} of {count}: {name}</source><translation>第 {place} 位，共 {count} 位：{name}</translation></message>
     <message><source>Price of {name}</source><translation>{name} 的价格</translation></message>
     <message><source>Price: {source}</source><translation>价格：{source}</translation></message>
     <message><source>Price…</source><translation>价格…</translation></message>
+    <message><source>Program</source><translation>程序</translation></message>
     <message><source>Provider</source><translation>提供方</translation></message>
     <message><source>Record</source><translation>记录</translation></message>
     <message><source>Record to s&amp;helf</source><translation>记录到书架(&amp;H)</translation></message>
@@ -273,9 +270,9 @@
     <message><source>{n} min ago</source><translation>{n} 分钟前</translation></message>
     <message><source>{n} model token used today</source><translation>今日已使用 {n} 个模型 token</translation></message>
     <message><source>{n} model tokens used today</source><translation>今日已使用 {n} 个模型 token</translation></message>
+    <message><source>{n} models. Choose one, or type a part of its name.</source><translation>共 {n} 个模型。请选择一个，或输入名称的一部分。</translation></message>
     <message><source>{n} thing waits for you</source><translation>{n} 项待处理</translation></message>
     <message><source>{n} things wait for you</source><translation>{n} 项待处理</translation></message>
-    <message><source>{n} models. Choose one, or type a part of its name.</source><translation>共 {n} 个模型。请选择一个，或输入名称的一部分。</translation></message>
     <message><source>{n} time</source><translation>{n} 次</translation></message>
     <message><source>{n} times</source><translation>{n} 次</translation></message>
     <message><source>{n} token</source><translation>{n} 个 token</translation></message>

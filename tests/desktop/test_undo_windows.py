@@ -80,10 +80,14 @@ async def test_a_discarded_task_comes_back_and_can_be_retried(tmp_path: Path, un
             attempts = await one.engine.attempts(task.task_id)
             before = await one.engine.session("session-1")
             assert await one.engine.discard(task.task_id)
-            [step] = one.engine.undo.offers("discard")
-            assert step.subject == "About session-1"
+            one.companion.open_review()
+            review = one.companion.review_window
+            assert review is not None
+            assert review.undo.text.text() == "A task of “About session-1” was discarded."
             assert await one.engine.failed_tasks() == []
-            await one.engine.undo.take_back(step.id)
+            review.undo.undo.click()
+            await until(review.undo.isHidden)
+            await until(lambda: len(review.cards()) == 1)
             assert await one.engine.failed_tasks() == [task]
             assert await one.engine.attempts(task.task_id) == attempts and attempts
             after = await one.engine.session("session-1")
