@@ -428,8 +428,8 @@
     <message><source>The shelf was not changed</source><translation>书架未更改</translation></message>
     <message><source>The shelf was not made</source><translation>未能创建书架</translation></message>
     <message><source>The system's keyring cannot be used. {why}</source><translation>无法使用系统钥匙串。{why}</translation></message>
-    <message><source>The vectors were not made</source><translation>未能生成向量</translation></message>
     <message><source>The task was not brought back</source><translation>任务未能恢复</translation></message>
+    <message><source>The vectors were not made</source><translation>未能生成向量</translation></message>
     <message><source>There is no key for {label}.</source><translation>没有 {label} 的密钥。</translation></message>
     <message><source>There is no setting {key}.</source><translation>没有名为 {key} 的设置。</translation></message>
     <message><source>There is no such model</source><translation>没有这个模型</translation></message>
