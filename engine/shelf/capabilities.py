@@ -25,6 +25,7 @@ CAPABILITIES = {
     ),
     "similar_filters": Sign({"similar": "exclude_tags"}, {"similar": "--exclude-tags"}),
     "search_filters": Sign({"search": "exclude_tags"}, {}),
+    "erase": Sign({"knowledge_delete": "erase", "statement_delete": "erase"}, {}),
     "embedding_debt": Sign({"backfill": "", "shelf_status": ""}, {"backfill": "--status"}),
 }
 COMMANDS = frozenset(command for sign in CAPABILITIES.values() for command in sign.commands)

@@ -8,6 +8,7 @@ from asyncio.subprocess import Process, SubprocessStreamProtocol
 
 from engine import jsonrpc
 from engine.policy.redact import redact
+from engine.shelf import windows
 from engine.shelf.command import ServerCommand
 from engine.shelf.leftovers import Leftovers
 from engine.shelf.program import process_options
@@ -64,7 +65,8 @@ class Child:
         return cls(transport, protocol, Process(transport, protocol, loop), supervisor, leftovers)
 
     async def record(self) -> None:
-        """Have it ended by our next run, should this one not get to it."""
+        """Have it end with us, and by our next run, should this one not get to it."""
+        windows.adopt(self.pid)
         await asyncio.to_thread(self._leftovers.add, self.pid)
 
     @property

@@ -5,11 +5,12 @@ import json
 import logging
 import os
 import signal
+import sys
 import threading
 from pathlib import Path
 from typing import NamedTuple
 
-from engine.shelf import system
+from engine.shelf import system, windows
 
 log = logging.getLogger(__name__)
 
@@ -84,6 +85,8 @@ class Leftovers:
 def _ended(record: _Record) -> bool:
     if record.pid <= 1 or system.started(record.pid) != record.started:
         return False
+    if sys.platform == "win32":
+        return windows.terminate(record.pid)
     with contextlib.suppress(ProcessLookupError, PermissionError):
         # Ours lead a group of their own; whatever they started dies with them.
         if os.getpgid(record.pid) == record.pid:

@@ -41,6 +41,7 @@ _SLOW_TOOLS = frozenset({"similar", "backfill"})
 # The write that makes 64 pending entries embeds up to 128 before it answers.
 _DEBT = 63
 _MEMORY_EVERY = 10.0
+_OPTIONAL = {"embed": "no_embed", "erase": "erase"}  # arguments that not every server knows, and what shows it
 
 
 class ShelfClient:
@@ -115,7 +116,8 @@ class ShelfClient:
     async def call(self, tool: str, arguments: dict[str, Any]) -> dict[str, Any]:
         """Call a tool and give its structured result.
 
-        Lists are prepared so that every road stores the same; `embed` is left out where the server does not know it.
+        Lists are prepared so that every road stores the same; `embed` and `erase` are left out where the server does
+        not know them.
         Raises ToolError, ShelfError, ShelfNotConnected and McpUnavailable.
         """
         return await self._in_turn(lambda: self._call(tool, prepared(arguments)))
@@ -232,8 +234,8 @@ class ShelfClient:
                 if self.command.name == BUILT_IN or self._transport != "auto":
                     raise
                 return await self._by_command_line(tool, shelf, arguments, patience)
-            if "no_embed" not in self.features:
-                arguments = {key: value for key, value in arguments.items() if key != "embed"}
+            absent = {name for name, feature in _OPTIONAL.items() if feature not in self.features}
+            arguments = {key: value for key, value in arguments.items() if key not in absent}
             try:
                 result = await self._ask(child, "tools/call", {"name": tool, "arguments": arguments}, patience)
             except RpcError as error:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from engine.jsonrpc import well_formed
+from engine.shelf import windows
 from engine.shelf.errors import ShelfError, ToolError
 from engine.shelf.leftovers import Leftovers
 
@@ -58,6 +59,7 @@ async def run(
             "cannot start", f"{argv[0]}: {error.strerror}.", "Check the program's path in the settings."
         ) from error
     try:
+        windows.adopt(process.pid)
         if leftovers is not None:
             await asyncio.to_thread(leftovers.add, process.pid)
         async with asyncio.timeout(patience):

@@ -5,6 +5,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+from engine.shelf import windows
+
 
 def started(pid: int) -> str | None:
     """What tells a process from a later one with the same id; None where the system does not say, or it is gone."""
@@ -16,7 +18,7 @@ def started(pid: int) -> str | None:
             return None if fields[0] == "Z" else f"{boot} {fields[19]}"
         except (OSError, IndexError):
             return None
-    return ps(pid, "lstart")
+    return windows.started(pid) if sys.platform == "win32" else ps(pid, "lstart")
 
 
 def resident(pid: int) -> int | None:
@@ -27,6 +29,8 @@ def resident(pid: int) -> int | None:
         except (OSError, IndexError):
             return None
         return int(pages) * os.sysconf("SC_PAGE_SIZE")
+    if sys.platform == "win32":
+        return windows.resident(pid)
     kilobytes = ps(pid, "rss")
     return int(kilobytes) * 1024 if kilobytes else None
 

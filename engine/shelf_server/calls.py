@@ -5,7 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from engine.shelf_server import archives, finding
+from engine.shelf_server import archives, configuration, finding, local
 from engine.shelf_server import query as jse_query
 from engine.shelf_server.arguments import POSITIONS
 from engine.shelf_server.conditions import Conditions, Sql, Table, joined
@@ -125,17 +125,45 @@ def _similar_condition(table: Table, where: Sql | None, given: Arguments) -> Sql
     return joined(parts, "AND") if parts else None
 
 
-def model_list(_: Registry, __: Arguments) -> Result:
-    """Models on this machine: the built-in server runs none (3.18)."""
-    return {"models": []}
+def model_list(registry: Registry, _: Arguments) -> Result:
+    """Models on this machine (3.18)."""
+    used = {name: shelf.configuration.model for name in registry.names() if (shelf := registry.if_open(name))}
+    return {
+        "models": [
+            {"name": model, "path": str(path), "used_by": [name for name, one in used.items() if one == model]}
+            for model, path in local.installed().items()
+        ]
+    }
 
 
-def model_attach(_: Registry, given: Arguments) -> Result:
-    """Always refused (3.18)."""
-    raise ToolError(
-        f"embedding error: model '{given['name']}' is not installed; the built-in server runs no models itself: "
-        "name an embeddings endpoint in the shelf's shelf.toml"
-    )
+def model_attach(registry: Registry, given: Arguments) -> Result:
+    """An installed model, or one in a folder of its own, used by a shelf from now on (3.18)."""
+    name, shelf_name = given["name"], given["shelf"]
+    files = local.in_folder(local.installed().get(name) or Path(name)) if name else None
+    if files is None or not files.model.is_absolute():
+        raise ToolError(
+            f"embedding error: model '{name}' is not installed; name an installed one, "
+            "or the folder that holds its model.onnx and tokenizer.json"
+        )
+    if shelf_name not in registry.names():
+        raise ToolError(f"shelf error: shelf '{shelf_name}' is not registered")
+    shelf = registry.shelf(shelf_name)
+    answer = {"shelf": shelf_name, "model": name}
+    if shelf.configuration.provider == "remote":
+        hint = "the shelf asks an embeddings endpoint; remove that from its shelf.toml first"
+        return {**answer, "result": "refused_remote", "backfill": "none", "hint": hint}
+    if shelf.configuration.files == files:
+        pending = shelf.pending("knowledge") + shelf.pending("statement")
+        return {**answer, "result": "already_attached", "backfill": "pending" if pending else "none"}
+    if shelf.semantic.has_vectors():
+        hint = "the shelf holds vectors of another model; drop them first"
+        return {**answer, "result": "refused_has_vectors", "backfill": "reembed", "hint": hint}
+    try:
+        dimensions = len(local.embed(files, ["a"])[0]) // 4
+    except local.Unusable as error:
+        raise ToolError(f"embedding error: model '{name}' is not usable: {error}") from error
+    config = configuration.attach(shelf.path, files, name, dimensions)
+    return {**answer, "result": "attached", "backfill": "pending", "config": str(config)}
 
 
 def archive_store(registry: Registry, given: Arguments) -> Result:
@@ -247,7 +275,7 @@ def knowledge_update(registry: Registry, given: Arguments) -> Result:
 
 def knowledge_delete(registry: Registry, given: Arguments) -> Result:
     """An entry removed (3.13)."""
-    if not _shelf(registry, given).delete("knowledge", given["name"]):
+    if not _shelf(registry, given).delete("knowledge", given["name"], erase=given["erase"]):
         raise ToolError(f"not found: knowledge '{given['name']}'")
     return {"name": given["name"], "deleted": True}
 
@@ -267,6 +295,6 @@ def statement_delete(registry: Registry, given: Arguments) -> Result:
     """A statement removed (3.15)."""
     triple = {position: given[position] for position in POSITIONS}
     key = csv_key(given["head"], given["relation"], given["tail"])
-    if not _shelf(registry, given).delete("statement", key):
+    if not _shelf(registry, given).delete("statement", key, erase=given["erase"]):
         raise ToolError(f"not found: statement '{key}'")
     return {**triple, "deleted": True}

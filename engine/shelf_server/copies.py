@@ -5,6 +5,8 @@ import sqlite3
 from collections.abc import Callable
 from pathlib import Path
 
+from engine.shelf_server.locking import locked
+
 FILE, PROBLEM = "hypatia.sqlite", "problem.txt"
 _AGE = 24 * 3600.0
 _PAGES = 4096
@@ -19,6 +21,11 @@ def folder(shelf: Path) -> Path:
     return shelf / "copy"
 
 
+def exists(shelf: Path) -> bool:
+    """Whether there is a copy."""
+    return (folder(shelf) / FILE).exists()
+
+
 def due(shelf: Path, now: float) -> bool:
     """Whether there is no copy younger than a day. `now` in seconds since the epoch."""
     try:
@@ -30,8 +37,16 @@ def due(shelf: Path, now: float) -> bool:
 def make(shelf: Path, stopped: Callable[[], bool]) -> str | None:
     """Copy the database as it is at one moment and check the copy; what is wrong with it, None when nothing is.
 
-    Only a good copy replaces the one before. Writers are not held up. Raises Stopped, OSError and sqlite3.Error.
+    Only a good copy replaces the one before. Writers are not held up. Raises Stopped, also while another process makes
+    it, OSError and sqlite3.Error.
     """
+    with locked(shelf / "copy.lock", wait=False) as ours:
+        if not ours:
+            raise Stopped
+        return _make(shelf, stopped)
+
+
+def _make(shelf: Path, stopped: Callable[[], bool]) -> str | None:
     target = folder(shelf)
     target.mkdir(exist_ok=True)
     fresh = target / (FILE + ".new")

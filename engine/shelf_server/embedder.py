@@ -1,4 +1,4 @@
-"""An OpenAI-compatible embeddings endpoint (contracts/hypatia.md 7.3, 8.7)."""
+"""Texts become vectors, by an OpenAI-compatible endpoint or by a local model (contracts/hypatia.md 7.3, 8.7)."""
 
 import json
 import math
@@ -7,6 +7,7 @@ from array import array
 from collections.abc import Sequence
 from typing import Any
 
+from engine.shelf_server import local
 from engine.shelf_server.configuration import Configuration
 
 _ANSWER_LIMIT = 64 * 2**20
@@ -22,7 +23,12 @@ class EmbeddingError(Exception):
 
 
 def embed(settings: Configuration, texts: Sequence[str], seconds: float) -> list[bytes]:
-    """A vector for each text, as little-endian float32 of the configured size. Raises EmbeddingError."""
+    """A vector for each text, as little-endian float32 of the configured size. Raises EmbeddingError.
+
+    `seconds` is the patience with an endpoint; a local model takes what it takes.
+    """
+    if settings.files is not None:
+        return _by_local_model(settings, settings.files, texts)
     answer = _ask(settings, {"model": settings.api_model, "input": list(texts)}, seconds)
     try:
         rows = sorted(answer["data"], key=lambda row: row["index"])
@@ -38,6 +44,18 @@ def embed(settings: Configuration, texts: Sequence[str], seconds: float) -> list
         if not all(map(math.isfinite, vector)):
             raise EmbeddingError("the endpoint's vectors are not finite", permanent=True)
     return [pack(vector) for vector in vectors]
+
+
+def _by_local_model(settings: Configuration, files: local.Files, texts: Sequence[str]) -> list[bytes]:
+    try:
+        vectors = local.embed(files, texts)
+    except local.Unusable as error:
+        raise EmbeddingError(f"the local model failed: {error}", permanent=True) from error
+    if vectors and len(vectors[0]) != 4 * settings.dimensions:
+        size = len(vectors[0]) // 4
+        message = f"the model's vectors have {size} numbers, but shelf.toml says {settings.dimensions}"
+        raise EmbeddingError(message, permanent=True)
+    return vectors
 
 
 def pack(vector: Sequence[float]) -> bytes:

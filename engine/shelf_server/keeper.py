@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from engine.shelf_server import copies
+from engine.shelf_server import copies, local
 from engine.shelf_server.errors import ToolError
 from engine.shelf_server.registry import Registry
 from engine.shelf_server.shelf import FILE, Shelf
@@ -78,6 +78,7 @@ class Keeper:
                 log.info("shelf not looked after: %s", error)
         if self._unused() >= _UNUSED:
             self._registry.drop_vectors()
+            local.release()
             return done
         return False
 
@@ -85,6 +86,10 @@ class Keeper:
         """Do what is due for one shelf; whether nothing is left. Raises ToolError, OSError, sqlite3.Error, Stopped."""
         shelf = Shelf(name, path)
         try:
+            mark = shelf.erasing()
+            if mark is not None and self._erased(shelf, path):
+                shelf.erased(mark)
+                mark = None
             caught_up = shelf.catch_up(_AT_ONCE)
             while not caught_up and not self._stop.wait(0.01):  # writers have their turn in between
                 caught_up = shelf.catch_up(_AT_ONCE)
@@ -101,4 +106,10 @@ class Keeper:
                 return False
             if problem := copies.make(path, self._stop.is_set):
                 log.warning("shelf %s is damaged: %s", name, problem)
-        return caught_up and not waiting
+        return caught_up and not waiting and mark is None
+
+    def _erased(self, shelf: Shelf, path: Path) -> bool:
+        """Take erased text out of every file of a shelf, its copy among them; whether that is done."""
+        if not shelf.purge():
+            return False
+        return not copies.exists(path) or copies.make(path, self._stop.is_set) is None

@@ -8,11 +8,11 @@ import contextlib
 import json
 import logging
 import os
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 from engine.shelf_server.errors import ToolError
+from engine.shelf_server.locking import locked
 from engine.shelf_server.shelf import Shelf
 
 log = logging.getLogger(__name__)
@@ -65,6 +65,13 @@ class Registry:
                     raise
                 raise ToolError(f"shelf error: shelf '{name}' is not connected: {error}") from error
         return shelf
+
+    def if_open(self, name: str) -> Shelf | None:
+        """The shelf of that name if it can be opened."""
+        try:
+            return self.shelf(name)
+        except ToolError:
+            return None
 
     def opened(self) -> list[tuple[str, Path]]:
         """Names and folders of the open shelves; any thread may ask."""
@@ -152,7 +159,7 @@ class Registry:
     def _changing(self) -> Iterator[dict[str, Path]]:
         """Change the registry: nobody else does meanwhile, and the file is replaced whole."""
         try:
-            with _locked(self._home / "shelves.lock"):
+            with locked(self._home / "shelves.lock"):
                 paths = self._read()
                 yield paths
                 text = json.dumps(
@@ -168,24 +175,3 @@ class Registry:
             raise ToolError(f"IO error: {error.strerror}: {error.filename or self._file}") from error
         self._seen = self._signature()
         self._take(paths)
-
-
-@contextlib.contextmanager
-def _locked(path: Path) -> Iterator[None]:
-    """Hold an exclusive lock on a file; the system releases it when the process dies."""
-    with path.open("ab") as file:
-        if sys.platform == "win32":
-            import msvcrt
-
-            file.seek(0)
-            msvcrt.locking(file.fileno(), msvcrt.LK_LOCK, 1)
-            try:
-                yield
-            finally:
-                file.seek(0)
-                msvcrt.locking(file.fileno(), msvcrt.LK_UNLCK, 1)
-        else:
-            import fcntl
-
-            fcntl.flock(file, fcntl.LOCK_EX)
-            yield

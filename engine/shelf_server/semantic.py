@@ -10,13 +10,14 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from engine.shelf_server.conditions import KEYS, Sql, Table
 from engine.shelf_server.content import Document
 from engine.shelf_server.embedder import EmbeddingError, embed
 from engine.shelf_server.errors import ToolError
-from engine.shelf_server.vectors import Matrix, Near
+from engine.shelf_server.vectors import Matrix, Near, matrix
 
 if TYPE_CHECKING:
     from engine.shelf_server.shelf import Shelf
@@ -24,11 +25,13 @@ if TYPE_CHECKING:
 Row = dict[str, Any]
 
 TABLES: tuple[Table, ...] = ("knowledge", "statement")
-_REQUEST = 32  # texts at once
+_REQUEST, _LOCAL_REQUEST = 32, 8  # texts at once; a question waits for no more than that
 _BATCH_SECONDS, _QUERY_SECONDS = 20.0, 10.0
 _ENOUGH, _OLD = 128, 60.0  # pending entries, or seconds, after which the keeper embeds
 _REMEMBERED = 32  # entries that were refused and are passed over
 _PAUSE, _LONGEST_PAUSE = 60.0, 3600.0
+# Rows are known by their version, which is never given twice: a row's own number changes when the file is compacted.
+_THESE = "embedding IS NOT NULL AND content_version IN (SELECT value FROM json_each(?))"
 _STATE = "embedding_flush_state"
 _METADATA = "embedding_metadata"
 
@@ -77,20 +80,20 @@ class Semantic:
         """The nearest entries of a table that meet a condition, nearest first (3.7). Raises ToolError."""
         near = self._nearest(vector, table, limit, condition)
         key = "name" if table == "knowledge" else "triple"
-        sql = f"SELECT rowid, {key}, content FROM {table} WHERE rowid IN (SELECT value FROM json_each(?))"
-        stored = {row[0]: row[1:] for row in self._shelf.rows(sql, (json.dumps([one.rowid for one in near]),))}
+        sql = f"SELECT content_version, {key}, content FROM {table} WHERE {_THESE}"
+        stored = {row[0]: row[1:] for row in self._shelf.rows(sql, (json.dumps([one.row for one in near]),))}
         return [
-            {key: stored[rowid][0], "content": json.loads(stored[rowid][1]), "distance": distance}
-            for rowid, distance in near
-            if rowid in stored
+            {key: stored[row][0], "content": json.loads(stored[row][1]), "distance": distance}
+            for row, distance in near
+            if row in stored
         ]
 
     def keys(self, vector: bytes, table: Table, limit: int) -> list[str]:
         """The keys of the nearest entries, nearest first."""
-        near = [one.rowid for one in self._nearest(vector, table, limit, None)]
-        sql = f"SELECT rowid, {KEYS[table]} FROM {table} WHERE rowid IN (SELECT value FROM json_each(?))"
+        near = [one.row for one in self._nearest(vector, table, limit, None)]
+        sql = f"SELECT content_version, {KEYS[table]} FROM {table} WHERE {_THESE}"
         stored = dict(self._shelf.rows(sql, (json.dumps(near),)))
-        return [stored[rowid] for rowid in near if rowid in stored]
+        return [stored[row] for row in near if row in stored]
 
     def query_vector(self, query: str) -> bytes:
         """Embed a question. Raises ToolError."""
@@ -101,7 +104,7 @@ class Semantic:
 
     def usable_vector(self, query: str) -> bytes | None:
         """Embed a question if that is possible now and there is something to compare with."""
-        if self._settings.off() or self._paused() or self._changed() or not self._has_vectors():
+        if self._settings.off() or self._paused() or self._changed() or not self.has_vectors():
             return None
         try:
             return embed(self._settings, [query], _QUERY_SECONDS)[0]
@@ -115,10 +118,24 @@ class Semantic:
             self._matrices.clear()
             self._made_at = -1
 
+    def forget_file(self) -> None:
+        """Let go of the vectors in memory and in the file they are mapped from."""
+        self.drop()
+        for table in TABLES:
+            with contextlib.suppress(OSError):  # mapped by another process of Windows: it is of no use without its rows
+                self._file(table).unlink(missing_ok=True)
+
+    def _file(self, table: Table) -> Path:
+        return self._shelf.path / "vectors" / f"companion-{table}.vectors"
+
+    def _new_matrix(self, table: Table) -> Matrix:
+        return matrix(self._settings.dimensions, self._file(table), self._settings.identity)
+
     def _nearest(self, vector: bytes, table: Table, limit: int, condition: Sql | None) -> list[Near]:
         rows, allowed = self._shelf.rows, None
         if condition is not None:
-            allowed = [r for (r,) in rows(f"SELECT rowid FROM {table} WHERE {condition.text}", condition.parameters)]
+            sql = f"SELECT content_version FROM {table} WHERE embedding IS NOT NULL AND {condition.text}"
+            allowed = [row for (row,) in rows(sql, condition.parameters)]
         with self._lock:
             return self._matrix(table).nearest(vector, limit, allowed)
 
@@ -126,14 +143,17 @@ class Semantic:
         rows, clock = self._shelf.rows, int(self._shelf.meta("content_clock") or 0)
         if clock != self._made_at:
             for name in TABLES:
-                matrix = self._matrices.setdefault(name, Matrix(self._settings.dimensions))
+                if name not in self._matrices:
+                    self._matrices[name] = self._new_matrix(name)
 
                 def fetch(wanted: list[int], name: Table = name) -> list[tuple[int, bytes]]:
                     chunks = (wanted[start : start + 500] for start in range(0, len(wanted), 500))
-                    sql = f"SELECT rowid, embedding FROM {name} WHERE rowid IN (SELECT value FROM json_each(?))"
+                    sql = f"SELECT content_version, embedding FROM {name} WHERE {_THESE}"
                     return [(id_, vector) for chunk in chunks for id_, vector in rows(sql, (json.dumps(chunk),))]
 
-                matrix.update(rows(f"SELECT rowid, content_version FROM {name} WHERE embedding IS NOT NULL"), fetch)
+                self._matrices[name].update(
+                    rows(f"SELECT content_version, content_version FROM {name} WHERE embedding IS NOT NULL"), fetch
+                )
             self._made_at = clock
         return self._matrices[table]
 
@@ -141,8 +161,9 @@ class Semantic:
         """Embed up to `limit` entries, newest first; refused ones come last, or never when automatic."""
         batch = Batch()
         wanted = self._wanted(limit, automatic)
-        for start in range(0, len(wanted), _REQUEST):
-            self._embed(wanted[start : start + _REQUEST], batch)
+        step = _REQUEST if self._settings.remote else _LOCAL_REQUEST
+        for start in range(0, len(wanted), step):
+            self._embed(wanted[start : start + step], batch)
             if batch.error is not None:
                 break
         if batch.installed and self._paused_state():
@@ -152,6 +173,8 @@ class Semantic:
     def _wanted(self, limit: int, automatic: bool) -> list[_Wanted]:
         narrowed = "WHERE failures = 0" if automatic else ""
         sql = f"SELECT id, catalog, key FROM companion_pending {narrowed} ORDER BY failures, id DESC LIMIT ?"
+        # A tokenizer cuts by itself; an endpoint refuses what is too long, so it gets two characters a token at most.
+        longest = (2 if self._settings.remote else 8) * self._settings.max_seq_length
         wanted, gone = list[_Wanted](), list[int]()
         for id_, catalog, key in self._shelf.rows(sql, (limit,)):
             sql = f"SELECT content, content_version FROM {catalog} WHERE {KEYS[catalog]} = ?"
@@ -159,7 +182,7 @@ class Semantic:
                 entry = json.loads(content)
                 if self.wants(entry):
                     text = "\n".join([*([", ".join(entry["tags"])] if entry["tags"] else []), key, entry["data"]])
-                    wanted.append(_Wanted(id_, catalog, key, version, text[: 2 * self._settings.max_seq_length]))
+                    wanted.append(_Wanted(id_, catalog, key, version, text[:longest]))
                     break
             else:
                 gone.append(id_)
@@ -224,7 +247,7 @@ class Semantic:
 
     def forget_all(self) -> int:
         """Drop every vector and ask for new ones; how many were dropped."""
-        self.drop()
+        self.forget_file()
         return self._shelf.drop_vectors((_METADATA, _STATE), self.wants)
 
     def _blocked(self) -> Row | None:
@@ -233,13 +256,13 @@ class Semantic:
         off = self._settings.off()
         if off is None:
             return None
-        if self._settings.provider == "local" and self._settings.model is None:
+        if not self._settings.named:
             return {"reason": "unknown_identity", "message": f"embedding model identity is unknown; {off}"}
         return {"reason": "provider_unavailable", "message": off}
 
     def _changed(self) -> tuple[str, str] | None:
         """Why the vectors that are there are not this model's: a reason and a sentence."""
-        if not self._settings.remote or not self._has_vectors():
+        if not self._settings.known or not self.has_vectors():
             return None
         known = self._shelf.meta(_METADATA)
         again = "drop them and make new ones with --reembed"
@@ -253,7 +276,8 @@ class Semantic:
     def _refused(self) -> int:
         return int(self._shelf.rows("SELECT count(*) FROM companion_pending WHERE failures > 0")[0][0])
 
-    def _has_vectors(self) -> bool:
+    def has_vectors(self) -> bool:
+        """Whether any entry has one."""
         return any(self._shelf.rows(f"SELECT 1 FROM {table} WHERE embedding IS NOT NULL LIMIT 1") for table in TABLES)
 
     def _paused_state(self) -> Row | None:

@@ -15,6 +15,7 @@ from engine.shelf_server.semantic import TABLES, Semantic
 
 FILE = "hypatia.sqlite"
 _BUSY_SECONDS = 5.0
+_ERASE = "companion_erase"  # the content clock when somebody last asked for an erasure that is not finished
 _FOLLOW = f"UPDATE meta SET v = (SELECT v FROM meta WHERE k = 'content_clock') WHERE k = '{schema.CLOCK_KEY}'"
 
 Row = dict[str, Any]
@@ -60,7 +61,7 @@ class Shelf:
             raise sqlite_error(error) from error
         try:
             self._prepare(create)
-            self._identity = self._file_identity()
+            self._identity = self._files_identity()
         except sqlite3.Error as error:
             self._connection.close()
             raise sqlite_error(error) from error
@@ -91,16 +92,16 @@ class Shelf:
         found = self._connection.execute("SELECT 1 FROM sqlite_schema WHERE name = ?", (table,))
         return found.fetchone() is not None
 
-    def _file_identity(self) -> tuple[int, int] | None:
+    def _files_identity(self) -> object:
         try:
             found = (self.path / FILE).stat()
         except OSError:
             return None
-        return found.st_dev, found.st_ino
+        return found.st_dev, found.st_ino, configuration.stamp(self.path)
 
     def present(self) -> bool:
-        """Whether the open file is still the one in the folder."""
-        return self._file_identity() == self._identity
+        """Whether the open file is still the one in the folder, and `shelf.toml` as it was read."""
+        return self._files_identity() == self._identity
 
     def close(self) -> None:
         """Let go of the file."""
@@ -239,14 +240,45 @@ class Shelf:
             return {**parts, "created_at": time_text(created), "tr_start": start, "tr_end": end}
         return None
 
-    def delete(self, catalog: str, key: str) -> bool:
-        """Remove an entry and all that is indexed of it; False when there is none."""
+    def delete(self, catalog: str, key: str, *, erase: bool = False) -> bool:
+        """Remove an entry and all that is indexed of it; False when there is none.
+
+        `erase`: also its text in files that only our own upkeep touches, which is done by `purge` soon.
+        """
         column = "name" if catalog == "knowledge" else "triple"
         with self._writing() as db:
             if db.execute(f"DELETE FROM {catalog} WHERE {column} = ?", (key,)).rowcount == 0:
                 return False
             _unindex(db, catalog, key)
+            if erase:
+                db.execute("INSERT OR REPLACE INTO meta SELECT ?, v FROM meta WHERE k = 'content_clock'", (_ERASE,))
         return True
+
+    def erasing(self) -> str | None:
+        """A mark while text that was to be erased may still stand in some file."""
+        return self.meta(_ERASE)
+
+    def purge(self) -> bool:
+        """Write the whole file anew without what was erased; false while somebody reads. Raises ToolError.
+
+        Writers wait meanwhile. Overwriting what is removed would not do: SQLite leaves copies in pages that it splits.
+        """
+        if not self._log_written_back():
+            return False
+        with self._writing() as db:
+            db.execute("INSERT INTO docs_fts (docs_fts) VALUES ('optimize')")  # no removed word is left in the index
+        self.rows("VACUUM")
+        self.semantic.forget_file()
+        return self._log_written_back()
+
+    def _log_written_back(self) -> bool:
+        ((busy, *_),) = self.rows("PRAGMA wal_checkpoint(TRUNCATE)")
+        return not busy
+
+    def erased(self, mark: str) -> None:
+        """Nothing is left of what was erased up to this mark."""
+        with self._writing() as db:
+            db.execute("DELETE FROM meta WHERE k = ? AND v = ?", (_ERASE, mark))
 
     def values(self, field: str) -> list[Row]:
         """Distinct values of `scopes` or `tags` with the number of entries that carry them (3.9)."""

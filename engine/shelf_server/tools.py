@@ -26,6 +26,7 @@ _TRIPLE = {
     "relation": Field("string", "How they are related; direction matters.", required=True),
     "tail": Field("string", "What it is related to.", required=True),
 }
+_ERASE = Field("boolean", "Also take its text out of every file of the shelf, within minutes.", default=False)
 _VALUE = Field("string", "The exact value to look for.", required=True)
 
 
@@ -192,7 +193,7 @@ _TOOLS = (
         "knowledge_delete",
         "Delete an entry",
         "Remove an entry; statements that name it stay.",
-        {"name": _NAME, "shelf": _SHELF},
+        {"name": _NAME, "erase": _ERASE, "shelf": _SHELF},
         _write(idempotent=False, destructive=True),
         calls.knowledge_delete,
     ),
@@ -215,7 +216,7 @@ _TOOLS = (
         "statement_delete",
         "Delete a statement",
         "Remove a statement; the things it names stay.",
-        {**_TRIPLE, "shelf": _SHELF},
+        {**_TRIPLE, "erase": _ERASE, "shelf": _SHELF},
         _write(idempotent=False, destructive=True),
         calls.statement_delete,
     ),

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from engine.shelf_server import copies
+from engine.shelf_server.errors import ToolError
 from engine.shelf_server.keeper import Keeper
 from engine.shelf_server.registry import Registry
 from tests.shelf_server.child import Child
@@ -122,6 +123,70 @@ def test_the_log_is_cut_when_it_is_quiet(child: Child, registry: Registry, home:
     keeper.look_after("default", home / "default", quiet=True)
     assert log.stat().st_size == 0
     assert child.call("search", query="long")["total_count"] == 1
+
+
+SECRET = "Quixotl72"
+
+
+def stands_in(folder: Path) -> list[str]:
+    """The files that hold the word, in any of the ways the index writes it."""
+    words = (SECRET.encode(), SECRET.lower().encode(), "夔魍".encode())
+    return sorted(
+        str(file.relative_to(folder))
+        for file in folder.rglob("*")
+        if file.is_file() and any(word in file.read_bytes() for word in words)
+    )
+
+
+def looked_after(keeper: Keeper, path: Path) -> bool:
+    """Also while people work; the child's own keeper may be at it as well."""
+    try:
+        return keeper.look_after("default", path, quiet=False)
+    except (copies.Stopped, ToolError):
+        return False
+
+
+def test_erased_text_stands_in_no_file(child: Child, registry: Registry, home: Path) -> None:
+    path = home / "default"
+    for number in range(300):  # so that the index has merged its parts now and then
+        text = f"{SECRET} 夔魍 talk {number} " * 20 if number % 7 == 0 else f"plain talk {number} " * 20
+        child.call("knowledge_create", name=f"n{number}", data=text)
+    child.call("knowledge_update", name="n7", data=f"changed {SECRET} " * 400)
+    child.call("statement_create", head=SECRET, relation="is", tail="gone", data=SECRET)
+    keeper = Keeper(registry)
+    assert keeper.look_after("default", path, quiet=True)
+    assert "copy/hypatia.sqlite" in stands_in(path)
+    for number in range(0, 300, 7):
+        child.call("knowledge_delete", name=f"n{number}", erase=True)
+    child.call("statement_delete", head=SECRET, relation="is", tail="gone", erase=True)
+    with closing(sqlite3.connect(path / "hypatia.sqlite", isolation_level=None)) as reader:
+        reader.execute("BEGIN")
+        reader.execute("SELECT count(*) FROM knowledge").fetchone()
+        assert not looked_after(keeper, path), "somebody still reads the old state"
+    while not looked_after(keeper, path):
+        time.sleep(0.05)
+    assert stands_in(path) == []
+    with closing(sqlite3.connect(path / "copy" / "hypatia.sqlite")) as db:
+        assert db.execute("SELECT count(*) FROM knowledge").fetchone() == (7 + 300 - 43,)
+        assert db.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+    assert child.call("search", query="plain talk", limit=500)["total_count"] == 300 - 43
+    assert child.call("search", query=SECRET)["total_count"] == 0
+    child.call("knowledge_delete", name="n1")
+    assert looked_after(keeper, path), "a plain delete asks for nothing"
+
+
+def test_an_erasure_that_was_interrupted_is_finished_by_the_next_process(home: Path) -> None:
+    child = Child(home)
+    child.call("knowledge_create", name="n", data=f"{SECRET} " * 50)
+    child.call("knowledge_delete", name="n", erase=True)
+    child.kill()
+    child = Child(home)
+    child.call("knowledge_create", name="other")
+    deadline = time.monotonic() + 60
+    while stands_in(home) and time.monotonic() < deadline:
+        time.sleep(0.1)  # the thread of the child itself
+    assert stands_in(home) == []
+    assert child.end() == 0
 
 
 def test_vectors_are_made_when_they_are_due(home: Path) -> None:
