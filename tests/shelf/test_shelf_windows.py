@@ -7,13 +7,10 @@ import ctypes
 import os
 import struct
 
-import pytest
-
 from engine.shelf import windows
 from engine.shelf.system import resident, started
 
 
-@pytest.mark.skipif(struct.calcsize("P") != 8, reason="the figures are those of 64 bits")
 def test_layouts_are_those_of_the_system() -> None:
     assert ctypes.sizeof(windows.FileTime) == 8
     assert ctypes.sizeof(windows.MemoryCounters) == 72 and windows.MemoryCounters.working_set.offset == 16
