@@ -285,11 +285,11 @@ def test_a_broken_shelf_fails_alone(home: Path, shelf: str, damage: Any, message
     assert {file.name: file.read_bytes() for file in (home / shelf).iterdir() if file.name in before} == before
 
 
-def test_a_configured_model_is_named_as_unusable(child: Child, home: Path) -> None:
+def test_a_configured_model_that_is_not_installed_is_named(child: Child, home: Path) -> None:
     path = home / "default"
     text = '[embedding]\nmodel = "BAAI/bge-m3"\n\n[storage]\nbackend = "sqlite"\n'
     (path / "shelf.toml").write_text(text)
-    assert "embedding model 'BAAI/bge-m3' is not usable" in child.refused("similar", query="x")
+    assert "embedding model 'BAAI/bge-m3' is not installed" in child.refused("similar", query="x")
     assert (path / "shelf.toml").read_text() == text
 
 

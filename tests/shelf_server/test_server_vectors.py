@@ -328,7 +328,7 @@ def test_vectors_without_a_name_are_not_mixed_in(server: Child, make: Any) -> No
             "the remote API needs its key in the environment variable NO_SUCH_KEY_HERE",
             id="no-key",
         ),
-        pytest.param('model = "BAAI/bge-m3"', "embedding model 'BAAI/bge-m3' is not usable", id="local-model"),
+        pytest.param('model = "BAAI/bge-m3"', "embedding model 'BAAI/bge-m3' is not installed", id="local-model"),
     ],
 )
 def test_why_it_is_off(server: Child, home: Path, text: str, reason: str) -> None:
