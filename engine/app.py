@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from engine import control, instance
+from engine.agent_sources import AgentSources
 from engine.clock import ClockGap, on_wake_up
 from engine.collector.collector import Collector, Sweep
 from engine.collector.project import Projects
@@ -71,6 +72,7 @@ from engine.views import (
     SessionRow,
     SessionState,
     ShelfRow,
+    SourceRow,
     State,
     Status,
     SummariseResult,
@@ -109,6 +111,7 @@ class Engine:
         self._progress = Progress(ledger)
         self._history = History(ledger)
         self._calls = CallLog(ledger)
+        self._sources = AgentSources(ledger, self._configured, self._notices)
         self._plugin = Plugin(ledger, self._logs, self._history, self._configured.sessions_root)
         self._overview = Overview(ledger, self._logs, self._history, self._calls)
         self.review = Review(
@@ -253,7 +256,8 @@ class Engine:
 
     async def _follow(self) -> None:
         first = True
-        async for changed in watch(self._configured.sessions_root(), self._stop):
+        roots = [root for source in self._configured.sources() for root in source.roots]
+        async for changed in watch(roots, self._stop):
             if self._paused_until is not None:
                 continue
             try:
@@ -277,6 +281,7 @@ class Engine:
         self._touch()
         passes = self._configured.passes()
         try:
+            await self._sources.look()
             if passes.reconcile and not work.considered:
                 await housekeeping.reconcile(work.context, await self._collector.look())
             self.swept = await self._collector.sweep(work.shelf, work.context.cutoff, work.queue, everything=everything)
@@ -309,6 +314,7 @@ class Engine:
                 if self._paused_until and self._paused_until <= time.time():
                     await self.resume()
                 await self._mind_plugin()
+                await self._sources.mind_formats()
                 if self._work is not None and self._paused_until is None:
                     await self._summarise_rests(self._work)
             except CompanionError as error:
@@ -439,6 +445,7 @@ class Engine:
             self.settings.set("shelf", shelf)
         shelf = self.settings.get("shelf")
         async with self._switching:
+            await self._sources.answered(cutoff)
             if await self._logs.widen(shelf, cutoff, int(time.time() * 1000)):
                 await self._close_shelf()
                 await self._history.activity("answered", shelf, start)
@@ -531,7 +538,7 @@ class Engine:
 
     async def found(self) -> list[Found]:
         """What there is to record, without reading any of it."""
-        return await self._overview.found(self._configured.sessions_root())
+        return await self._overview.found(self._configured.all_sources())
 
     async def sessions(self, limit: int = 20) -> list[SessionRow]:
         """Conversations, newest first."""
@@ -684,6 +691,10 @@ class Engine:
             self.bus.emit(StatusChanged())
         return status
 
+    async def sources(self) -> list[SourceRow]:
+        """The agents whose conversations can be read, and what was read of each."""
+        return await self._sources.rows()
+
     async def log_files(self) -> list[dict[str, Any]]:
         """Every log file that is not simply fine, with its reason."""
         return await self._overview.log_files()
@@ -746,7 +757,7 @@ class Engine:
             self._client.use_transport(new["transport"])
         held_changed = self._held != self.settings.broken
         self._held = self.settings.broken
-        if held_changed or {"shelf", "enabled", "binaries", "sources.dshHome"} & set(keys):
+        if held_changed or {"shelf", "enabled", "binaries"} & set(keys) or _of_sources(keys):
             self._supervisor.start(self._rebuild(keys), "rebuild after a setting")
         if self._work is not None and any(
             key.startswith(("budget.", "models.", "consolidation.models")) for key in keys
@@ -765,7 +776,7 @@ class Engine:
                 await self._client.close()
                 self._client = self._new_client()
             await self._open_shelf()
-        if "sources.dshHome" in keys and self.following:
+        if _of_sources(keys) and self.following:
             await self._supervisor.cancel("follow")
             self._collector = self._new_collector()
             self._supervisor.start(self._follow(), "follow the logs", "follow")
@@ -789,8 +800,13 @@ class Engine:
             self._notices.problem(f"shelf {key}", error)
 
     def _new_collector(self) -> Collector:
-        root, rules = self._configured.sessions_root(), self._configured.rules
-        return Collector(self._ledger, self._logs, self._progress, Projects(), root, rules, time.time, self._touch)
+        sources, rules = self._configured.sources, self._configured.rules
+        parts = (self._ledger, self._logs, self._progress, Projects(), sources, rules, time.time, self._touch)
+        return Collector(*parts, since=self._sources.since)
+
+
+def _of_sources(keys: tuple[str, ...]) -> bool:
+    return any(key.startswith("sources.") and key != "sources.notRecorded" for key in keys)
 
 
 class AlreadyRunning(UserFixable):

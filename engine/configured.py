@@ -13,7 +13,8 @@ from engine.pipeline.context import Options
 from engine.pipeline.housekeeping import Passes
 from engine.pipeline.queue import QueueConfig
 from engine.settings.store import Settings
-from engine.sources.dsh.discovery import dsh_home
+from engine.sources.agents import AGENTS
+from engine.sources.model import Source
 
 
 class Configured:
@@ -24,8 +25,33 @@ class Configured:
 
     def sessions_root(self) -> Path:
         """Where DSH keeps its conversations."""
-        own = self._get("sources.dshHome").strip()
-        return (Path(own).expanduser() if own else dsh_home(os.environ)) / "sessions"
+        (dsh,) = [source for source in self.all_sources() if source.agent.key == "dsh"]
+        return dsh.roots[0]
+
+    def all_sources(self) -> list[Source]:
+        """Every folder of every agent, whether it is there and switched on or not."""
+        found = []
+        for agent in AGENTS:
+            own = self._get(f"sources.{agent.key}Home").strip()
+            # One folder of DSH, as its name may hold anything.
+            parts = [own] if agent.key == "dsh" else own.split(os.pathsep)
+            homes = [Path(part.strip()).expanduser().absolute() for part in parts if part.strip()]
+            found += [Source(agent, home) for home in homes or agent.homes(os.environ)]
+        return found
+
+    def switched(self) -> dict[str, bool]:
+        """Whether each agent is switched on."""
+        return {agent.key: self._get(f"sources.{agent.key}") for agent in AGENTS}
+
+    def sources(self) -> list[Source]:
+        """The folders that are read."""
+        switched = self.switched()
+        return [source for source in self.all_sources() if switched[source.agent.key]]
+
+    def shut_out(self, folder: str | None) -> bool:
+        """Whether a folder lies in a project that is not recorded."""
+        projects = self._get("sources.notRecorded")
+        return folder is not None and any(_within(folder, one) for one in projects)
 
     def rules(self) -> Rules:
         """What the collector records."""
@@ -33,6 +59,7 @@ class Configured:
             enabled=self._get("collector.enabled"),
             subagents=self._get("collector.subagents") == "log",
             flush_window=self._get("queue.flushWindowMs") / 1000,
+            shut_out=self.shut_out,
         )
 
     def queue(self) -> QueueConfig:
@@ -87,3 +114,9 @@ def cutoff_of(start: str, now: float) -> int:
     raise UserFixable(
         "This start is not understood", f"“{start}” is neither now, all, nor a number of days.", "Write it like 7d."
     )
+
+
+def _within(folder: str, project: str) -> bool:
+    """Whether a folder is a project's or lies below it; by name, as the folder may be gone."""
+    inner, outer = (os.path.normcase(os.path.normpath(os.path.expanduser(one.strip()))) for one in (folder, project))  # noqa: PTH111
+    return inner == outer or inner.startswith(outer.rstrip(os.sep) + os.sep)

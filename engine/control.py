@@ -52,6 +52,7 @@ async def _dispatch(engine: "Engine", method: str, params: dict[str, Any]) -> An
                 "models": asdict(await engine.model_totals()),
                 "routes": [{**asdict(one), "route": str(one.route)} for one in engine.health()],
                 "budget": asdict(await engine.standing()),
+                "sources": [asdict(one) for one in await engine.sources()],
                 "running": engine.following,
             }
         case "tasks":

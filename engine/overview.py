@@ -2,8 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable
-from pathlib import Path
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
 from engine.ledger.calls import CallLog, CallTotals
@@ -12,7 +11,7 @@ from engine.ledger.history import History
 from engine.ledger.logs import Logs
 from engine.ledger.tasks import Status as TaskStatus
 from engine.pipeline.queue import Task
-from engine.sources.dsh.discovery import discover
+from engine.sources.model import Source
 from engine.views import FailedTask, Found, Problem, SessionRow, State, Status
 
 
@@ -84,6 +83,7 @@ class Overview:
                 unsummarised_tokens=row["waiting"],
                 status=row["status"],
                 reason=row["reason"],
+                agent=row["agent"],
             )
             for row in rows
         ]
@@ -119,9 +119,9 @@ class Overview:
         """Calls and tokens of the last 35 days."""
         return await self._calls.totals(0)
 
-    async def found(self, root: Path) -> list[Found]:
+    async def found(self, sources: Sequence[Source]) -> list[Found]:
         """What there is to record, without reading any of it."""
-        return await asyncio.to_thread(_found, root)
+        return await asyncio.to_thread(lambda: [row for source in sources for row in _found(source)])
 
 
 def _stuck(task: Task | None) -> list[Problem]:
@@ -132,8 +132,8 @@ def _stuck(task: Task | None) -> list[Problem]:
     return [Problem("shelf", title, message, task.action)]
 
 
-def _found(root: Path) -> list[Found]:
-    discovery = discover(root)
+def _found(source: Source) -> list[Found]:
+    discovery = source.discover()
     if not discovery.logs:
         return []
     now = time.time()
@@ -142,8 +142,9 @@ def _found(root: Path) -> list[Found]:
         newest[one.session_id] = max(newest.get(one.session_id, 0), one.mtime_ns / 1e9)
     return [
         Found(
-            source="DSH",
-            folder=str(root.parent),
+            source=source.agent.name,
+            agent=source.agent.key,
+            folder=str(source.home),
             sessions=len(newest),
             bytes=sum(one.size for one in discovery.logs),
             last_7_days=sum(now - t < 7 * 86_400 for t in newest.values()),

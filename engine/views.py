@@ -55,6 +55,7 @@ class SessionRow:
     unsummarised_tokens: int
     status: str
     reason: str
+    agent: str = "dsh"
 
 
 @dataclass(frozen=True, slots=True)
@@ -305,6 +306,25 @@ class Found:
     bytes: int
     last_7_days: int
     last_30_days: int
+    agent: str = "dsh"
+
+
+@dataclass(frozen=True, slots=True)
+class SourceRow:
+    """An agent whose conversations can be read. `since` (epoch ms): nothing said before it is looked at.
+
+    Counts are of records in its logs: all, those that are messages, and those of unknown kinds, with the kinds.
+    """
+
+    agent: str
+    name: str
+    on: bool
+    folders: tuple[str, ...]
+    since: int
+    records: int
+    messages: int
+    unknown: int
+    kinds: dict[str, int]
 
 
 @dataclass(frozen=True, slots=True)

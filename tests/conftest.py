@@ -10,6 +10,8 @@ from typing import Any
 import pytest
 
 os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
+# Whoever runs the tests may use these agents: nothing of theirs is read.
+os.environ["CLAUDE_CONFIG_DIR"] = os.environ["CODEX_HOME"] = f"{os.devnull}/no-agent"
 LIMIT = 150
 
 

@@ -32,9 +32,19 @@ REPORT = {
 }
 STATUS = {
     "state", "answered", "shelf", "server", "logged_today", "tokens_today", "pending", "deferred", "failed", "sessions",
-    "paused_until", "problems", "waiting", "files", "models", "routes", "budget", "running",
+    "paused_until", "problems", "waiting", "files", "models", "routes", "budget", "running", "sources",
 }  # fmt: skip
-SESSION = {"session_id", "title", "project", "last_time", "messages", "unsummarised_tokens", "status", "reason"}
+SESSION = {
+    "session_id",
+    "title",
+    "project",
+    "last_time",
+    "messages",
+    "unsummarised_tokens",
+    "status",
+    "reason",
+    "agent",
+}
 
 
 def say(program: Program, session_id: str = "session-1", text: str = "hello", start: int = START_MS) -> LogWriter:

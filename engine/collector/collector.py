@@ -1,22 +1,22 @@
-"""Follows the log files of an agent: reads what is new, stores where it stands, and queues what is to be recorded."""
+"""Follows the log files of all agents: reads what is new, stores where it stands, and queues what is to be recorded."""
 
 import asyncio
 import logging
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Protocol
 
 from engine.collector.project import Projects
-from engine.collector.scan import Batch, FileNews, read_batches
+from engine.collector.scan import Batch, FileNews, Wanted, read_batches
 from engine.collector.withdrawn import hidden_ids
 from engine.errors import CompanionError
+from engine.ledger.agents import Agents
 from engine.ledger.database import Ledger
 from engine.ledger.logs import KnownFile, LogFile, Logs
 from engine.ledger.progress import Progress
-from engine.sources.dsh.discovery import discover, session_id_of
-from engine.sources.dsh.reader import DshLog, read_range
-from engine.sources.model import Cursor, Discovery, FoundLog, RangeLost
+from engine.sources.agents import BY_KEY
+from engine.sources.model import Cursor, Discovery, FoundLog, Place, RangeLost, Source
 
 log = logging.getLogger(__name__)
 
@@ -41,11 +41,15 @@ class Sink(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """What is recorded now: the switch, whose words, and how long a step may wait for its turn's end (seconds)."""
+    """What is recorded now: the switch, whose words, and how long a step may wait for its turn's end (seconds).
+
+    `shut_out` tells whether a folder lies in a project the person does not want recorded.
+    """
 
     enabled: bool = True
     subagents: bool = False
     flush_window: float = 120.0
+    shut_out: Callable[[str | None], bool] = lambda folder: False
 
 
 @dataclass(slots=True)
@@ -72,7 +76,10 @@ class _Target:
 
 
 class Collector:
-    """One per agent. All reading happens in worker threads, one conversation at a time, files in bounded batches."""
+    """All reading happens in worker threads, one conversation at a time, files in bounded batches.
+
+    `sources` are those switched on; `since` tells from when on an agent counts (epoch ms, 0 where it says nothing).
+    """
 
     def __init__(
         self,
@@ -80,28 +87,31 @@ class Collector:
         logs: Logs,
         progress: Progress,
         projects: Projects,
-        root: Path,
+        sources: Callable[[], Sequence[Source]],
         rules: Callable[[], Rules],
         now: Callable[[], float],
         progressed: Callable[[], None] = lambda: None,
+        since: Callable[[], Mapping[str, int]] = dict,
     ) -> None:
         self._ledger = ledger
         self._logs = logs
         self._progress = progress
         self._projects = projects
-        self._root = root
+        self._sources = sources
+        self._since = since
         self._rules = rules
         self._now = now
         self._progressed = progressed
         self._found: dict[Path, FoundLog] = {}
         self._listed: set[str] = set()
+        self._troubled: set[str] = set()
         self._sink: Sink | None = None
         self._swept_to: dict[str, int] = {}  # per path, what a sweep gave to this sink: never given twice
         self._lock = asyncio.Lock()
 
     async def look(self) -> set[str]:
         """Conversations with a log that is there now; reads no file."""
-        return {found.session_id for found in (await asyncio.to_thread(discover, self._root)).logs}
+        return {found.session_id for found in (await self._discover()).logs}
 
     def listed(self) -> set[str]:
         """Conversations with a log, as the last sweep saw them, those that cannot be read among them."""
@@ -117,24 +127,46 @@ class Collector:
             if sink is not self._sink:
                 self._sink, self._swept_to = sink, {}
             to = _Target(shelf, cutoff, sink)
-            discovery = await asyncio.to_thread(discover, self._root)
+            discovery = await self._discover()
             self._found = {found.path: found for found in discovery.logs}
-            self._listed = {found.session_id for found in discovery.logs}
-            self._listed |= {session_id_of(problem.path.parent.name) for problem in discovery.problems}
+            self._listed = {found.session_id for found in discovery.logs} | self._troubled
             paths = [str(one.path) for one in discovery.logs] + [str(one.path) for one in discovery.problems]
-            known = await self._logs.known(paths, shelf)
+            known = await self._known(discovery, paths, shelf)
             await self._note_problems(discovery, known)
             sweep = Sweep(seen=len(discovery.logs) + len(discovery.problems), skipped=len(discovery.problems))
             for problem in discovery.problems:
                 sweep.count(problem.status)
             groups = []
             for group in _by_session(discovery.logs):
-                if all(str(f.path) not in known for f in group) and _older(group, cutoff):
+                if all(str(f.path) not in known for f in group) and _older(group, self._from(group[0], cutoff)):
                     sweep.skipped += len(group)
                 else:
                     groups.append(group)
             await self._visit_all(await self._in_order(groups, known), known, to, sweep, everything=everything)
             return sweep
+
+    async def _discover(self) -> Discovery:
+        """What all sources hold; where one conversation lies in two of them, the first one's files count."""
+        logs: list[FoundLog] = []
+        problems = []
+        self._troubled = set()
+        seen: set[tuple[str, int, str]] = set()
+        for source in self._sources():
+            found = await asyncio.to_thread(source.discover)
+            problems += found.problems
+            self._troubled |= {source.agent.session_of(problem.path) for problem in found.problems}
+            fresh = [one for one in found.logs if (one.session_id, one.version, one.agent) not in seen]
+            seen |= {(one.session_id, one.version, one.agent) for one in fresh}
+            logs += fresh
+        return Discovery(logs, problems)
+
+    async def _known(self, discovery: Discovery, paths: list[str], shelf: str) -> dict[str, KnownFile]:
+        """What is known of files, by the path they have now: an agent may have moved some into its archive."""
+        known = await self._logs.known(paths, shelf)
+        fresh = [(one.session_id, one.version, str(one.path)) for one in discovery.logs if str(one.path) not in known]
+        if fresh and await self._logs.moved(fresh, {str(one.path) for one in discovery.logs}):
+            known = await self._logs.known(paths, shelf)
+        return known
 
     async def changed(self, paths: Iterable[Path], shelf: str, cutoff: int, sink: Sink) -> bool:
         """Read the conversations these files belong to; false when a full sweep is needed to know them."""
@@ -151,6 +183,10 @@ class Collector:
             to = _Target(shelf, cutoff, sink)
             await self._visit_all(_by_session(fresh), known, to, Sweep(), everything=None)
             return True
+
+    def _from(self, found: FoundLog, cutoff: int) -> int:
+        """From when on anything in a file can count (epoch ms)."""
+        return max(cutoff, self._since().get(found.agent, 0))
 
     async def _in_order(self, groups: list[list[FoundLog]], known: dict[str, KnownFile]) -> list[list[FoundLog]]:
         """Conversations oldest first: a fork follows its parent, so that a shared message is at home in the parent."""
@@ -230,15 +266,18 @@ class Collector:
                     await self._queue_rest(row, to, everything)
 
     async def _read(self, group: list[FoundLog], rows: Sequence[LogFile | None], to: _Target) -> list[LogFile]:
+        agent = BY_KEY[group[0].agent]
         readers = [
-            DshLog(found, Cursor.from_json(row.cursor) if row is not None and row.cursor else None)
+            agent.open(found, Cursor.from_json(row.cursor) if row is not None and row.cursor else None)
             for found, row in zip(group, rows, strict=True)
         ]
-        current = [row or LogFile(path=str(found.path)) for found, row in zip(group, rows, strict=True)]
+        current = [row or LogFile(str(found.path), agent=agent.key) for found, row in zip(group, rows, strict=True)]
         for row in current:
             if row.cursor is None:
                 self._swept_to.pop(row.path, None)  # read from its start, it may be given again
-        batches = read_batches(readers)
+        shut_out = self._rules().shut_out
+        wanted = Wanted(self._since().get(agent.key, 0), shut_out, twins=agent.hidden is not None)
+        batches = read_batches(readers, wanted)
         while (batch := await asyncio.to_thread(_next, batches)) is not None:
             project = await self._project(current, batch)
             current = await self._store(batch, group, current, project)
@@ -269,7 +308,7 @@ class Collector:
         for index, news in batch.files.items():
             rows[index] = _merge(rows[index], news, project)
             if news.marker:
-                hidden |= await asyncio.to_thread(_hidden, group[index], news)
+                hidden |= await asyncio.to_thread(_hidden, group, index, news)
         session_id = group[0].session_id
         async with self._ledger.write() as db:
             for index, news in batch.files.items():
@@ -281,6 +320,8 @@ class Collector:
             marks = [mark for news in batch.files.values() for mark in news.marks]
             await Logs.add(db, session_id, batch.messages, marks)
             await Logs.withdraw(db, session_id, hidden)
+            for news in batch.files.values():
+                await Agents.count(db, group[0].agent, news.records, news.said, news.unknown, self._now())
         return rows
 
     async def _queue_news(self, row: LogFile, news: FileNews, to: _Target) -> None:
@@ -368,21 +409,21 @@ def _stat_again(group: list[FoundLog]) -> list[FoundLog]:
 
 
 def _births(groups: list[list[FoundLog]]) -> list[int]:
-    return [next((born for found in group if (born := _born(found)) is not None), 0) for group in groups]
-
-
-def _born(found: FoundLog) -> int | None:
-    reader = DshLog(found)
-    next(iter(reader.read()), None)
-    return reader.header.created_at if reader.header is not None else None
+    return [
+        next((born for found in group if (born := BY_KEY[found.agent].born(found)) is not None), 0) for group in groups
+    ]
 
 
 def _next(batches: Iterator[Batch]) -> Batch | None:
     return next(batches, None)
 
 
-def _hidden(found: FoundLog, news: FileNews) -> set[str]:
-    events = read_range(found.path, found.compressed, 0, 0, news.marker, found.session_id)
+def _hidden(group: list[FoundLog], index: int, news: FileNews) -> set[str]:
+    found = group[index]
+    agent = BY_KEY[found.agent]
+    if agent.hidden is not None:
+        return agent.hidden(group, index, news.marker)
+    events = agent.again(found.path, Place(), news.marker, found.session_id, None)
     return hidden_ids(events, found.session_id, news.cursor.cut or 0)
 
 
@@ -412,6 +453,9 @@ def _merge(row: LogFile, news: FileNews, project: str) -> LogFile:
         )
     if news.title:
         row = replace(row, title=news.title)
+    elif news.opening and not row.title and row.agent != "dsh":
+        # These agents seldom give a conversation a title; the list needs one.
+        row = replace(row, title=news.opening)
     if news.node is not None:
         row = replace(row, node_seq=news.node[0], node_time=news.node[1])
     return row

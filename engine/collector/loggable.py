@@ -1,5 +1,6 @@
 """Which events are messages worth recording: one predicate for the logger and the summariser (engine.md 2.2, 2.3)."""
 
+import hashlib
 from typing import Any, Literal
 
 from engine.policy.text import flatten, tokens
@@ -61,6 +62,14 @@ def token_estimate(event: LogEvent) -> int:
     """Estimated tokens of the raw text; blank text counts nothing (engine.md 2.5)."""
     text = raw_text(event)
     return tokens(text) if text.strip() else 0
+
+
+def twin_of(event: LogEvent, role: Role) -> str:
+    """What a copy of a message under another id has in common with it; empty when that would prove nothing."""
+    text = raw_text(event)
+    if event.time is None or not text.strip():
+        return ""
+    return hashlib.sha256(f"{event.time} {role} {text}".encode(errors="surrogatepass")).hexdigest()[:24]
 
 
 def turn_of(event: LogEvent) -> int:

@@ -1,5 +1,6 @@
 """Tool activity inside a span: which call a result answers, and the ledger rows of a step (engine.md 2.7, 2.8)."""
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
@@ -8,6 +9,9 @@ from engine.collector.loggable import step_of
 from engine.policy.redact import redact
 from engine.policy.text import duration, flatten, one_line_error
 from engine.sources.model import LogEvent, Replace
+
+# What agents ask of memory is no activity, and what memory answers is never remembered.
+_OWN = re.compile(r"(?:mcp__.*__)?memory_(?:brief|recall|remember|status|summarize|search)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,12 +47,14 @@ class ToolTracker:
             return None
         return self._use(event)
 
-    def _use(self, event: LogEvent) -> ToolUse:
+    def _use(self, event: LogEvent) -> ToolUse | None:
         message = event.data.get("message")
         message = message if isinstance(message, dict) else {}
         source = message.get("source")
         call_id = message.get("toolCallId") or (source.get("callId") if isinstance(source, dict) else None)
         call = self._calls.pop(str(call_id), None) if call_id is not None else None
+        if call is not None and _OWN.fullmatch(str(call.data.get("name", ""))):
+            return None
         error = event.data.get("error")
         failed = error is not None or message.get("isError") is True
         ms: float | None = None

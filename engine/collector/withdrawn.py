@@ -14,6 +14,8 @@ _PLUGINS = {"dsh-rewind", "rollback"}
 
 def is_withdrawal(event: LogEvent) -> bool:
     """Whether this event is a known rewind mark; every other replacement hides nothing."""
+    if event.type == "rewind":
+        return True
     if not isinstance(event.surface, Replace):
         return False
     if event.type == "user/message":

@@ -1,7 +1,7 @@
 """Log files, the messages they hold and the turns they end, without any text of a conversation but its title."""
 
 import sqlite3
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -38,6 +38,7 @@ class LogFile:
     turn_open: int = 0
     node_seq: int | None = None
     node_time: int | None = None
+    agent: str = "dsh"
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +57,10 @@ class KnownFile:
 
 @dataclass(frozen=True, slots=True)
 class MessageRow:
-    """A loggable message at its home: the file where its id was seen first. `ordinal` counts within the session."""
+    """A loggable message at its home: the file where its id was seen first. `ordinal` counts within the session.
+
+    `twin` is the same for a copy that got another id; empty where an agent's copies keep their ids.
+    """
 
     id: str
     session_id: str
@@ -67,6 +71,7 @@ class MessageRow:
     tokens: int
     ordinal: int = -1
     withdrawn: int = 0
+    twin: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +85,11 @@ class TurnMark:
     reason: str
     start_offset: int
     start_seq: int
+
+    @property
+    def place(self) -> tuple[int, int, int]:
+        """Where to read from again, as a `Place`."""
+        return self.start_offset, self.start_seq, self.turn
 
 
 _FILE_COLUMNS = tuple(LogFile.__dataclass_fields__)
@@ -176,14 +186,18 @@ class Logs:
             ids = [m.id for m in messages[start : start + _CHUNK]]
             sql = f"SELECT id FROM message WHERE id IN ({_marks(ids)})"
             known.update(row[0] for row in await db.execute_fetchall(sql, ids))
+            twins = [m.twin for m in messages[start : start + _CHUNK] if m.twin]
+            # The condition of the index, so that it is used.
+            sql = f"SELECT twin FROM message WHERE twin != '' AND twin IN ({_marks(twins)})"
+            known.update(row[0] for row in await db.execute_fetchall(sql, twins))
         fresh: list[list[Any]] = []
         if messages:
             # Ordinals are dense and no message is ever dropped, so their count, which the index knows, is the next one.
             rows = await db.execute_fetchall("SELECT count(*) FROM message WHERE session_id = ?", (session_id,))
             next_ordinal = int(next(iter(rows))[0])
             for message in messages:
-                if message.id not in known:
-                    known.add(message.id)
+                if message.id not in known and message.twin not in known:
+                    known.update({message.id, message.twin} - {""})
                     numbered = replace(message, ordinal=next_ordinal + len(fresh))
                     fresh.append(_values(numbered, _MESSAGE_COLUMNS))
         if fresh:
@@ -197,6 +211,32 @@ class Logs:
         await db.executemany(
             "UPDATE message SET withdrawn = 1 WHERE id = ? AND session_id = ?", [(id_, session_id) for id_ in ids]
         )
+
+    async def taken_back(self, shelf: str, session_id: str, since: int) -> list[MessageRow]:
+        """Messages of a conversation, from an instant (epoch ms) on, that a shelf may still have though taken back."""
+        sql = (
+            f"{_SELECT_MESSAGES} AND withdrawn AND time >= ?"
+            " AND NOT EXISTS (SELECT 1 FROM taken_back t WHERE t.shelf = ? AND t.id = message.id) ORDER BY ordinal"
+        )
+        return [MessageRow(*r) for r in await self._ledger.read(sql, (session_id, since, shelf))]
+
+    @staticmethod
+    async def gone(db: aiosqlite.Connection, shelf: str, ids: Iterable[str]) -> None:
+        """Note that messages taken back are on a shelf no more."""
+        await db.executemany("INSERT OR IGNORE INTO taken_back VALUES (?, ?)", [(shelf, id_) for id_ in ids])
+
+    async def moved(self, files: Iterable[tuple[str, int, str]], there: Collection[str]) -> int:
+        """Files of these (session, version, path) that lay at another path, which is not `there` any more; how many."""
+        changed: list[tuple[str, str]] = []
+        for session_id, version, path in files:
+            sql = "SELECT path FROM log_file WHERE session_id = ? AND version = ? AND status != 'duplicate'"
+            old = [row[0] for row in await self._ledger.read(sql, (session_id, version)) if row[0] not in there]
+            if old:
+                changed.append((path, old[0]))
+        if changed:
+            async with self._ledger.write() as db:
+                await db.executemany("UPDATE log_file SET path = ? WHERE path = ?", changed)
+        return len(changed)
 
     @staticmethod
     async def begin_again(db: aiosqlite.Connection, session_id: str, version: int) -> None:
@@ -299,7 +339,7 @@ class Logs:
                 await db.execute("INSERT OR REPLACE INTO state VALUES (?, ?)", (key, value))
 
     async def overview(self, shelf: str, cutoff: int, limit: int) -> list[sqlite3.Row]:
-        """Conversations newest first: id, title, project, last_time, messages, waiting (tokens), status, reason."""
+        """Conversations newest first: id, agent, title, project, last_time, messages, waiting, status, reason."""
         # A conversation has one file per format at most, so among this many files there are enough conversations.
         sql = """
             WITH newest AS (
@@ -309,7 +349,7 @@ class Logs:
                         AND session_id NOT IN (SELECT session_id FROM forgotten)
                     ORDER BY last_time DESC LIMIT ? * 8)
                 GROUP BY session_id ORDER BY 2 DESC LIMIT ?)
-            SELECT f.session_id, f.title, f.project, max(f.last_time) AS last_time, f.status, f.reason,
+            SELECT f.session_id, f.agent, f.title, f.project, max(f.last_time) AS last_time, f.status, f.reason,
                    (SELECT count(*) FROM message m WHERE m.session_id = f.session_id) AS messages,
                    (SELECT coalesce(sum(m.tokens), 0) FROM message m JOIN watermark w
                       ON w.shelf = ? AND w.session_id = m.session_id AND w.version = m.version

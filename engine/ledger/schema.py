@@ -140,4 +140,27 @@ MIGRATIONS: tuple[str, ...] = (
         UPDATE log_file SET title = '' WHERE path = new.path;
     END;
     """,
+    """
+    ALTER TABLE log_file ADD COLUMN agent TEXT NOT NULL DEFAULT 'dsh';
+    -- `twin` tells a copy of a message that got another id: a digest of who said what when, empty where ids suffice.
+    ALTER TABLE message ADD COLUMN twin TEXT NOT NULL DEFAULT '';
+    CREATE INDEX message_twin ON message (twin) WHERE twin != '';
+    -- Messages the person took back that are gone from a shelf.
+    CREATE TABLE taken_back (shelf TEXT NOT NULL, id TEXT NOT NULL, PRIMARY KEY (shelf, id)) STRICT, WITHOUT ROWID;
+    CREATE INDEX message_withdrawn ON message (session_id) WHERE withdrawn;
+    -- Per agent: nothing said before `since` (epoch ms) is looked at; `off` while it is switched off.
+    CREATE TABLE agent (
+        agent TEXT PRIMARY KEY, since INTEGER NOT NULL, off INTEGER NOT NULL DEFAULT 0
+    ) STRICT, WITHOUT ROWID;
+    INSERT INTO agent VALUES ('dsh', 0, 0);
+    -- What was read of each agent, and records of kinds nobody here knows; no content.
+    CREATE TABLE agent_day (
+        agent TEXT NOT NULL, day TEXT NOT NULL, records INTEGER NOT NULL, messages INTEGER NOT NULL,
+        unknown INTEGER NOT NULL, PRIMARY KEY (agent, day)
+    ) STRICT, WITHOUT ROWID;
+    CREATE TABLE unknown_record (
+        agent TEXT NOT NULL, kind TEXT NOT NULL, count INTEGER NOT NULL, first_at INTEGER NOT NULL,
+        last_at INTEGER NOT NULL, PRIMARY KEY (agent, kind)
+    ) STRICT, WITHOUT ROWID;
+    """,
 )

@@ -16,7 +16,7 @@ from engine.models.extractive import extract
 from engine.pipeline import from_shelf, prompts
 from engine.pipeline.adjudicate import adjudicate
 from engine.pipeline.asking import ask
-from engine.pipeline.context import Context, events_between
+from engine.pipeline.context import BEGINNING, Context, events_between
 from engine.pipeline.evidence import Span
 from engine.pipeline.queue import Task
 from engine.pipeline.reply import Extraction, UnitDraft, admit, parse_extraction
@@ -102,7 +102,7 @@ async def _run(context: Context, task: Task, file: LogFile, start: int, end: int
     if kept is not None and kept.from_seq == start:
         covered, extraction = kept.covered_to, Extraction.from_json(kept.body)
     else:
-        place = (turn.start_offset, turn.start_seq) if turn is not None else (0, 0)
+        place = turn.place if turn is not None else BEGINNING
         budget = max(1, context.options().max_input_tokens * 4)
         if by_shelf:
             own = [row for row in said if row.seq >= start]
@@ -163,7 +163,7 @@ async def _count_rejected(context: Context, db: Connection, call: int, extractio
 
 
 def _transcript(
-    file: LogFile, place: tuple[int, int], start: int, end: int, wanted: set[str], budget: int
+    file: LogFile, place: tuple[int, int, int], start: int, end: int, wanted: set[str], budget: int
 ) -> Transcript:
     events = events_between(file, place, end)
     return assemble(transcript_lines(events, file.session_id or "", wanted, start), budget, end)

@@ -20,8 +20,11 @@ from engine.models.call import Judge, Reply
 from engine.models.routes import Route
 from engine.pipeline.queue import Queue
 from engine.shelf.writer import Writer
-from engine.sources.dsh.reader import read_range
-from engine.sources.model import LogEvent, RangeLost
+from engine.sources.agents import BY_KEY
+from engine.sources.model import Cursor, LogEvent, Place, RangeLost
+
+BEGINNING = (0, 0, 0)
+"""Where to read a whole file from."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,15 +122,15 @@ class Context:
         return file.next_seq if first is None else first
 
 
-def events_between(file: LogFile, start: tuple[int, int], to_seq: int) -> Iterator[LogEvent]:
+def events_between(file: LogFile, start: tuple[int, int, int], to_seq: int) -> Iterator[LogEvent]:
     """Events of a file from a place to read from, up to `to_seq`; blocking, for a worker thread.
 
     Defers when the file no longer holds what was seen in it or cannot be read now.
     """
-    path = Path(file.path)
     assert file.session_id is not None
+    cursor = Cursor.from_json(file.cursor) if file.cursor else None
     try:
-        yield from read_range(path, path.suffix == ".zstd", *start, to_seq, file.session_id)
+        yield from BY_KEY[file.agent].again(Path(file.path), Place(*start), to_seq, file.session_id, cursor)
     except RangeLost as error:
         raise Deferred(str(error)) from error
     except OSError as error:

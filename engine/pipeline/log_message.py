@@ -7,15 +7,13 @@ from collections.abc import Iterator
 
 from engine.collector.spans import Spoken, spoken
 from engine.collector.tools import ledger_rows
-from engine.collector.withdrawn import is_withdrawal
 from engine.events import MessagesLogged
 from engine.ledger.logs import MessageRow
 from engine.pipeline.consolidate import consider
-from engine.pipeline.context import Context, events_between
+from engine.pipeline.context import BEGINNING, Context, events_between
 from engine.pipeline.queue import Task
 from engine.shelf.body import message_body
 from engine.shelf.names import message_name, session_name
-from engine.sources.model import LogEvent
 
 _CHUNK = 32
 
@@ -27,32 +25,18 @@ async def log_message(context: Context, task: Task) -> None:
     low = max(task.from_seq, mark.logged_seq, file.cut or 0)
     # A file that was cut back may end before what was queued.
     end = min(task.to_seq, file.next_seq)
+    # Before the watermark passes their mark, so that a crash cannot lose it.
+    await _take_back(context, task)
     if low < end:
         rows = {row.id: row for row in await context.visible(task.session_id, task.version, low, end)}
         turn = await context.logs.last_turn(task.session_id, task.version, low)
-        start = (turn.start_offset, turn.start_seq) if turn is not None else (0, 0)
-        withdrawals: list[int] = []
-        events = _watch(events_between(file, start, end), low, withdrawals)
+        events = events_between(file, turn.place if turn is not None else BEGINNING, end)
         messages = spoken(events, task.session_id, set(rows), context.options().caps)
         linked = (await context.progress.session_node(context.shelf, task.session_id)).present
-        while True:
-            chunk = await asyncio.to_thread(_take, messages)
-            if withdrawals:
-                # Before the watermark passes the mark, so that a crash cannot lose it.
-                await _take_back(context, task)
-                withdrawals.clear()
-            if not chunk:
-                break
+        while chunk := await asyncio.to_thread(_take, messages):
             await _write(context, task, chunk, rows, linked)
         await context.progress.advance(None, context.shelf, task.session_id, task.version, logged_seq=end)
     await consider(context, task.session_id, task.version)
-
-
-def _watch(events: Iterator[LogEvent], low: int, withdrawals: list[int]) -> Iterator[LogEvent]:
-    for event in events:
-        if event.seq >= low and is_withdrawal(event):
-            withdrawals.append(event.seq)
-        yield event
 
 
 def _take(messages: Iterator[Spoken]) -> list[Spoken]:
@@ -84,6 +68,9 @@ async def _write(context: Context, task: Task, chunk: list[Spoken], rows: dict[s
 
 
 async def _take_back(context: Context, task: Task) -> None:
-    for row in await context.logs.session_messages(task.session_id):
-        if row.withdrawn and row.time >= context.cutoff:
-            await context.writer.delete_message(message_name(task.session_id, row.ordinal), task.session_id)
+    rows = await context.logs.taken_back(context.shelf, task.session_id, context.cutoff)
+    for row in rows:
+        await context.writer.delete_message(message_name(task.session_id, row.ordinal), task.session_id)
+    if rows:
+        async with context.ledger.write() as db:
+            await context.logs.gone(db, context.shelf, [row.id for row in rows])

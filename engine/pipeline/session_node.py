@@ -4,7 +4,7 @@ import asyncio
 
 from engine.collector.scan import NODE_TYPES, node_text
 from engine.ledger.logs import LogFile
-from engine.pipeline.context import Context, events_between
+from engine.pipeline.context import BEGINNING, Context, events_between
 from engine.pipeline.queue import Task
 from engine.policy.dates import absolutise
 from engine.policy.redact import redact
@@ -36,14 +36,14 @@ async def session_node(context: Context, task: Task) -> None:
     await context.progress.set_session_node(None, context.shelf, task.session_id, present=True)
 
 
-async def _place(context: Context, task: Task) -> tuple[int, int]:
+async def _place(context: Context, task: Task) -> tuple[int, int, int]:
     """Where to look for the title from: a turn's end before the person's choice, or the start of the file."""
     before = await context.logs.last_said(task.session_id, task.version, context.cutoff)
     turn = await context.logs.last_turn(task.session_id, task.version, before) if before is not None else None
-    return (turn.start_offset, turn.start_seq) if turn is not None else (0, 0)
+    return turn.place if turn is not None else BEGINNING
 
 
-def _first_title(file: LogFile, start: tuple[int, int], to_seq: int, cutoff: int) -> str | None:
+def _first_title(file: LogFile, start: tuple[int, int, int], to_seq: int, cutoff: int) -> str | None:
     for event in events_between(file, start, to_seq):
         if event.seq >= (file.cut or 0) and event.type in NODE_TYPES and (event.time or 0) >= cutoff:
             text = absolutise(redact(node_text(event)), event.time).strip()

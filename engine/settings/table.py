@@ -42,11 +42,59 @@ SETTINGS: tuple[Setting, ...] = (
         "有事项待处理时提醒你。所有内容也会显示在窗口中。",
     ),
     Setting(
+        "sources.dsh", "bool", True, "Agents",
+        "Record DSH", "记录 DSH",
+        "Off: nothing said in DSH is recorded, not later either.", "关闭后不记录在 DSH 中说的内容，以后也不会补记。",
+        live=False,
+    ),
+    Setting(
+        "sources.claude", "bool", True, "Agents",
+        "Record Claude Code", "记录 Claude Code",
+        "Only what is said from then on, when it is first found after an update or switched on. Off: nothing of it is"
+        " recorded, not later either.",
+        "更新后首次发现或重新打开时，只记录此后所说的内容。关闭期间的内容不会被记录，以后也不会补记。",
+        live=False,
+    ),
+    Setting(
+        "sources.codex", "bool", True, "Agents",
+        "Record Codex", "记录 Codex",
+        "Only what is said from then on, when it is first found after an update or switched on. Off: nothing of it is"
+        " recorded, not later either.",
+        "更新后首次发现或重新打开时，只记录此后所说的内容。关闭期间的内容不会被记录，以后也不会补记。",
+        live=False,
+    ),
+    Setting(
         "sources.dshHome", "str", "", "Agents",
         "Folder of DSH", "DSH 文件夹",
         "Where DSH keeps its conversations. Empty: found automatically (DSH_HOME, else .dsh in your home folder).",
         "DSH 保存会话的位置。留空则自动查找（DSH_HOME，否则为用户主目录下的 .dsh）。",
         live=False,
+    ),
+    Setting(
+        "sources.claudeHome", "str", "", "Agents",
+        "Folder of Claude Code", "Claude Code 文件夹",
+        "Where Claude Code keeps its conversations; several are separated as in PATH. Empty: found automatically"
+        " (CLAUDE_CONFIG_DIR, else .claude in your home folder).",
+        "Claude Code 保存会话的位置；多个文件夹的分隔方式与 PATH 相同。"
+        "留空则自动查找（CLAUDE_CONFIG_DIR，否则为用户主目录下的 .claude）。",
+        live=False,
+    ),
+    Setting(
+        "sources.codexHome", "str", "", "Agents",
+        "Folder of Codex", "Codex 文件夹",
+        "Where Codex keeps its conversations; several are separated as in PATH. Empty: found automatically"
+        " (CODEX_HOME, else .codex in your home folder).",
+        "Codex 保存会话的位置；多个文件夹的分隔方式与 PATH 相同。"
+        "留空则自动查找（CODEX_HOME，否则为用户主目录下的 .codex）。",
+        live=False,
+    ),
+    Setting(
+        "sources.notRecorded", "list[str]", [], "Agents",
+        "Projects that are not recorded", "不记录的项目",
+        "What is said in these folders and below them is recorded from no agent; taking a folder off the list does not"
+        " record it later.",
+        "在这些文件夹及其子文件夹中所说的内容，任何智能体都不记录；从列表中移除文件夹后也不会补记。",
+        example="/home/alex/private",
     ),
     Setting(
         "consolidation.enabled", "bool", True, "Models",

@@ -1,18 +1,28 @@
 """Value types every reader gives out: what was found, who a conversation is, its events, and where reading stands."""
 
 import json
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple, Protocol
 
 
 class RangeLost(Exception):
     """A log no longer holds a range of events that was read from it before; the text is one plain sentence."""
 
 
+class Place(NamedTuple):
+    """Where reading may start again: a byte offset, the seq of the first event there, and the turn it lies in."""
+
+    offset: int = 0
+    seq: int = 0
+    turn: int = 0
+
+
 @dataclass(frozen=True, slots=True)
 class FoundLog:
-    """One log file, as a listing saw it; the same session may have one per format version."""
+    """One log file, as a listing saw it; `version` tells the files of one session apart (DSH: its format)."""
 
     path: Path
     session_id: str
@@ -22,6 +32,7 @@ class FoundLog:
     inode: int
     size: int
     mtime_ns: int
+    agent: str = "dsh"
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,15 +54,15 @@ class Discovery:
 
 @dataclass(frozen=True, slots=True)
 class Header:
-    """First line of a log. `created_at` is in ms; `seed_length` exists in versions 0 and 1, `seeded` means a fork."""
+    """Who a conversation is. `created_at` is in ms; `seed_length`: copied at its start; `seeded`: a fork."""
 
     session_id: str
     version: int
     created_at: int
     cwd: str | None
     subagent: bool
-    seed_length: int | None
-    seeded: bool
+    seed_length: int | None = None
+    seeded: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,10 +75,11 @@ class Replace:
 
 @dataclass(frozen=True, slots=True)
 class LogEvent:
-    """One event in the shapes of the newest format. `time` is in ms; `sources` is given for replacing events only.
+    """One event in the one form all agents are read into: the shapes of DSH's newest format.
 
-    `offset` is the byte where the frame (plain file: the line) with this event starts, `first_seq` the seq of the first
-    event in it: re-reading starts there.
+    `time` is in ms; `sources` is given for replacing events only. `offset` is the byte where the frame (plain file: the
+    line) with this event starts, `first_seq` the seq of the first event in it: re-reading starts there. Where an agent
+    takes words back without a replacement, the event `rewind` marks it.
     """
 
     seq: int
@@ -87,7 +99,7 @@ class Cursor:
     `first_seq` is the seq at `offset`; it is below `next_seq` only when the frame there is damaged further on.
     `header_hash` and `fingerprint` (of the bytes just before `offset`) tell whether it is still the same file.
     `partly` is the reason something had to be left out, once it had; `stuck_size` is the size of a file that cannot be
-    read on until its size changes.
+    read on until its size changes. `state` is what a reader of another agent than DSH knows at `offset`, as JSON.
     """
 
     dev: int
@@ -103,6 +115,7 @@ class Cursor:
     reason: str = ""
     partly: str = ""
     stuck_size: int | None = None
+    state: str = ""
 
     def to_json(self) -> str:
         """One line of JSON, for the ledger."""
@@ -115,3 +128,65 @@ class Cursor:
         if fields["header"] is not None:
             fields["header"] = Header(**fields["header"])
         return cls(**fields)
+
+
+class Reader(Protocol):
+    """Follows one log file; blocking, for a worker thread. See `DshLog` for what each part promises."""
+
+    rewound: bool
+    records: int
+    unknown: Counter[str]
+
+    @property
+    def header(self) -> Header | None:
+        """Who the conversation is, once that is known."""
+
+    @property
+    def cut(self) -> int | None:
+        """First own seq; None while undecided."""
+
+    @property
+    def cursor(self) -> Cursor:
+        """What to keep for the next reading."""
+
+    def read(self) -> Iterator[LogEvent]:
+        """Every complete event from the cursor to the end the file has now."""
+
+
+@dataclass(frozen=True, slots=True)
+class Agent:
+    """One row of data per agent; what it needs to know of its files lies in a package of its own.
+
+    `homes` finds the agent's folders by the environment, `roots` the folders of one home that hold logs. `again` reads
+    events anew: file, place, end (exclusive), session id, cursor; it raises RangeLost. `hidden` gives the ids of
+    messages taken back by what stands before a seq in one of the files of a conversation; None where replacements
+    tell. `born` is when a conversation began (epoch ms).
+    """
+
+    key: str
+    name: str
+    homes: Callable[[Mapping[str, str]], list[Path]]
+    roots: Callable[[Path], list[Path]]
+    discover: Callable[[Path], Discovery]
+    session_of: Callable[[Path], str]
+    open: Callable[[FoundLog, Cursor | None], Reader]
+    born: Callable[[FoundLog], int | None]
+    again: Callable[[Path, Place, int, str, Cursor | None], Iterator[LogEvent]]
+    hidden: Callable[[Sequence[FoundLog], int, int], set[str]] | None
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """One folder of an agent whose conversations are to be read."""
+
+    agent: Agent
+    home: Path
+
+    @property
+    def roots(self) -> list[Path]:
+        """The folders that hold its logs."""
+        return self.agent.roots(self.home)
+
+    def discover(self) -> Discovery:
+        """Every log there; blocking."""
+        return self.agent.discover(self.home)

@@ -4,7 +4,7 @@ import asyncio
 import importlib
 import logging
 import os
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import aclosing, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,7 +16,7 @@ log = logging.getLogger(__name__)
 
 # A change is told 0.4 to 0.8 s after it, for 2.5 wake-ups a second of one thread.
 _STEP_MS, _DEBOUNCE_MS = 400, 800
-_LOG_ENDINGS = (".jsonl", ".jsonl.zstd")
+_LOG_ENDINGS = (".jsonl", ".jsonl.zstd", ".jsonl.zst")
 _LOOK_UP = 2.0
 
 
@@ -35,12 +35,12 @@ class _Stop:
 
 
 async def watch(
-    root: Path, stop: asyncio.Event, scan_every: float = 60.0, retry_every: float = 10.0
+    roots: Sequence[Path], stop: asyncio.Event, scan_every: float = 60.0, retry_every: float = 10.0
 ) -> AsyncIterator[set[Path] | None]:
     """Paths of changed logs, or None when a full scan is due; ends when `stop` is set. Times are in seconds.
 
     A scan is due at first, just after watching began (something may have changed in between), every `scan_every`, when
-    a folder was made, when the root was replaced, and every `retry_every` while the root is missing or cannot be
+    a folder was made, when a root was made or replaced, and every `retry_every` while none of them is there or can be
     watched. Leave early with `aclosing`.
     """
     # Loaded here: it costs start-up time, and most commands watch nothing.
@@ -48,12 +48,15 @@ async def watch(
     loop = asyncio.get_running_loop()
     while not stop.is_set():
         yield None
-        identity = await asyncio.to_thread(_identity, root)
-        due = 0.0
+        identity = await asyncio.to_thread(_identities, roots)
+        there = [root for root, facts in zip(roots, identity, strict=True) if facts is not None]
+        due = look = 0.0
         try:
+            if not there:
+                raise FileNotFoundError
             async with aclosing(
                 awatch(
-                    root,
+                    *there,
                     watch_filter=None,
                     step=_STEP_MS,
                     debounce=_DEBOUNCE_MS,
@@ -64,18 +67,25 @@ async def watch(
                 )
             ) as batches:
                 async for batch in batches:
-                    if loop.time() >= due or any(map(_is_new_folder, batch)):
-                        if await asyncio.to_thread(_identity, root) != identity:
+                    folder = any(map(_is_new_folder, batch))
+                    if loop.time() >= look or folder:
+                        if await asyncio.to_thread(_identities, roots) != identity:
                             break
+                        look = loop.time() + min(scan_every, retry_every)
+                    if loop.time() >= due or folder:
                         due = loop.time() + scan_every
                         yield None
                     elif logs := {Path(path) for kind, path in batch if _is_log(kind, path)}:
                         yield logs
         except (OSError, RuntimeError) as error:
-            if identity is not None:
+            if there:
                 log.warning("logs cannot be watched, scanning every %.0f s instead: %s", retry_every, error)
             with suppress(TimeoutError):
                 await asyncio.wait_for(stop.wait(), retry_every)
+
+
+def _identities(roots: Sequence[Path]) -> list[tuple[int, int] | None]:
+    return [_identity(root) for root in roots]
 
 
 def _identity(root: Path) -> tuple[int, int] | None:

@@ -360,9 +360,11 @@
     <message><source>Make the folder writable, or set HYPATIA_COMPANION_HOME to another one.</source><translation>请让该文件夹可写，或将 HYPATIA_COMPANION_HOME 设为其他文件夹。</translation></message>
     <message><source>Make {path} readable for you.</source><translation>请让你能读取 {path}。</translation></message>
     <message><source>Make {path} writable for you.</source><translation>请让你能写入 {path}。</translation></message>
+    <message><source>Many of its new records are of kinds the companion does not know ({kind}); some words may be missing.</source><translation>它的许多新记录属于本程序不认识的类型（{kind}），可能有内容缺失。</translation></message>
     <message><source>Move this file away (or put a backup in its place) and start again; what is on the shelf stays.</source><translation>请移走此文件（或用备份替换），然后重新启动；书架上的内容不受影响。</translation></message>
     <message><source>Name one.</source><translation>请指定其中一个。</translation></message>
     <message><source>No answer within {n} s; the server was stopped.</source><translation>{n} 秒内没有响应；已停止该服务。</translation></message>
+    <message><source>No message was found in many of its new records; what is said there may be missing.</source><translation>在它的许多新记录中没有找到任何消息，其中所说的内容可能缺失。</translation></message>
     <message><source>No model can be asked</source><translation>没有可用的模型</translation></message>
     <message><source>No model can be asked now</source><translation>现在没有可用的模型</translation></message>
     <message><source>No names of models</source><translation>没有模型名称</translation></message>
@@ -512,6 +514,7 @@
     <message><source>{name} cannot be read: {why}.</source><translation>无法读取 {name}：{why}。</translation></message>
     <message><source>{name} is blank, or holds a space or a control character.</source><translation>{name} 为空，或含有空格或控制字符。</translation></message>
     <message><source>{name} is not written as TOML: {why}.</source><translation>{name} 不是有效的 TOML：{why}。</translation></message>
+    <message><source>{name} writes its conversations otherwise</source><translation>{name} 写会话的方式变了</translation></message>
     <message><source>{of} of {limit} is less than one call may take ({need}).</source><translation>{of}（{limit}）低于一次调用可能的用量（{need}）。</translation></message>
     <message><source>{of} of {limit} is used up ({taken}).</source><translation>{of}（{limit}）已用完（{taken}）。</translation></message>
     <message><source>{path} cannot be read; it was left as it is.</source><translation>无法读取 {path}；文件保持原样。</translation></message>

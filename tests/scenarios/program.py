@@ -43,11 +43,15 @@ class Program:
         self.home = folder / "home"
         self.dsh = folder / "dsh"
         self.sessions = self.dsh / "sessions"
+        self.claude = folder / "claude"
+        self.codex = folder / "codex"
         self.sessions.mkdir(parents=True, exist_ok=True)
         self.env = {
             **os.environ,
             "HYPATIA_COMPANION_HOME": str(self.home),
             "DSH_HOME": str(self.dsh),
+            "CLAUDE_CONFIG_DIR": str(self.claude),
+            "CODEX_HOME": str(self.codex),
             "HOME": str(folder),
             "PATH": os.environ["PATH"],
             "PYTHONPATH": str(ROOT),

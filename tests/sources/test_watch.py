@@ -26,7 +26,7 @@ async def test_a_scan_first_then_the_logs_that_changed(tmp_path: Path) -> None:
     path = place(tmp_path)
     path.write_bytes(b"a")
     stop = asyncio.Event()
-    async with aclosing(watch(tmp_path, stop, scan_every=2.0)) as hints:
+    async with aclosing(watch([tmp_path], stop, scan_every=2.0)) as hints:
         assert await anext(hints) is None
         assert await anext(hints) is None
         (path.parent / "session.lock").write_bytes(b"")
@@ -39,7 +39,7 @@ async def test_a_scan_first_then_the_logs_that_changed(tmp_path: Path) -> None:
 async def test_a_folder_made_asks_for_a_scan(tmp_path: Path) -> None:
     place(tmp_path)
     stop = asyncio.Event()
-    async with aclosing(watch(tmp_path, stop, scan_every=3600.0)) as hints:
+    async with aclosing(watch([tmp_path], stop, scan_every=3600.0)) as hints:
         await anext(hints)
         await anext(hints)
         new = place(tmp_path, "session-new")
@@ -50,14 +50,14 @@ async def test_a_folder_made_asks_for_a_scan(tmp_path: Path) -> None:
 
 async def test_scans_go_on_while_nothing_happens(tmp_path: Path) -> None:
     stop = asyncio.Event()
-    async with aclosing(watch(tmp_path, stop, scan_every=0.5)) as hints:
+    async with aclosing(watch([tmp_path], stop, scan_every=0.5)) as hints:
         assert [await anext(hints) for _ in range(4)] == [None] * 4
 
 
 async def test_a_missing_root_is_awaited(tmp_path: Path) -> None:
     root = tmp_path / "sessions"
     stop = asyncio.Event()
-    async with aclosing(watch(root, stop, scan_every=2.0, retry_every=0.2)) as hints:
+    async with aclosing(watch([root], stop, scan_every=2.0, retry_every=0.2)) as hints:
         assert [await anext(hints) for _ in range(3)] == [None] * 3
         path = place(root)
         await until_told(hints, path)
@@ -67,7 +67,7 @@ async def test_a_root_that_is_replaced_is_watched_again(tmp_path: Path) -> None:
     root = tmp_path / "sessions"
     root.mkdir()
     stop = asyncio.Event()
-    async with aclosing(watch(root, stop, scan_every=2.0, retry_every=0.2)) as hints:
+    async with aclosing(watch([root], stop, scan_every=2.0, retry_every=0.2)) as hints:
         await anext(hints)
         await anext(hints)
         root.rename(tmp_path / "old")
@@ -81,7 +81,7 @@ async def test_stop_ends_a_watch_that_waits(tmp_path: Path) -> None:
         stop = asyncio.Event()
 
         async def all_hints(root: Path = root, stop: asyncio.Event = stop) -> int:
-            return len([hint async for hint in watch(root, stop, scan_every=3600.0, retry_every=3600.0)])
+            return len([hint async for hint in watch([root], stop, scan_every=3600.0, retry_every=3600.0)])
 
         async with asyncio.TaskGroup() as group:
             task = group.create_task(all_hints())
@@ -94,7 +94,7 @@ async def test_cancelling_a_watch_leaves_the_stop_event_alone(tmp_path: Path) ->
     stop = asyncio.Event()
 
     async def follow() -> None:
-        async with aclosing(watch(tmp_path, stop)) as hints:
+        async with aclosing(watch([tmp_path], stop)) as hints:
             async for _ in hints:
                 started.set()
 
@@ -106,3 +106,18 @@ async def test_cancelling_a_watch_leaves_the_stop_event_alone(tmp_path: Path) ->
         task.cancel()
     assert task.cancelled()
     assert not stop.is_set()
+
+
+async def test_of_several_roots_those_that_are_there_are_watched(tmp_path: Path) -> None:
+    here, later = tmp_path / "here", tmp_path / "later"
+    path = here / "one.jsonl"
+    here.mkdir()
+    stop = asyncio.Event()
+    async with aclosing(watch([here, later], stop, scan_every=3600.0, retry_every=0.2)) as hints:
+        assert await anext(hints) is None
+        assert await anext(hints) is None
+        await until_told(hints, path)
+        later.mkdir()
+        assert await anext(hints) is None
+        assert await anext(hints) is None
+        await until_told(hints, later / "rollout.jsonl.zst")

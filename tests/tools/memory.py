@@ -34,6 +34,10 @@ from engine.pipeline.queue import Queue, QueueConfig
 from engine.pipeline.session_node import session_node
 from engine.shelf.process import ServerCommand, ShelfClient
 from engine.shelf.writer import Writer
+from engine.sources.claude import CLAUDE
+from engine.sources.codex import CODEX
+from engine.sources.dsh import DSH
+from engine.sources.model import Source
 from engine.supervisor import Supervisor
 from tests.tools.dsh_logs import START_MS, LogWriter
 
@@ -76,6 +80,17 @@ class Memory:
     events: list[Event] = field(default_factory=list)
     refused: list[str] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
+    since: dict[str, int] = field(default_factory=dict)
+
+    @property
+    def claude(self) -> Path:
+        """Claude Code's folder."""
+        return self.root.parents[1] / "claude"
+
+    @property
+    def codex(self) -> Path:
+        """Codex's folder."""
+        return self.root.parents[1] / "codex"
 
     def log(self, session_id: str = "session-1", cwd: str | None = "/home/alex/code/demo", **how: Any) -> LogWriter:
         """A new conversation below the sessions root."""
@@ -192,8 +207,17 @@ async def memory(
         features=lambda: client.features,
         route_refused=lambda route, reason: here.refused.append(f"{route}: {reason}"),
     )
+    homes = {DSH: root.parent, CLAUDE: folder / "claude", CODEX: folder / "codex"}
+    sources = [Source(agent, home) for agent, home in homes.items()]
     collector = Collector(
-        ledger, logs, progress, projects or Projects(), root, lambda: here.rules, time.time, lambda: None
+        ledger,
+        logs,
+        progress,
+        projects or Projects(),
+        lambda: sources,
+        lambda: here.rules,
+        time.time,
+        since=lambda: here.since,
     )
     here = Memory(
         root,

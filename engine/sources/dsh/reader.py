@@ -6,6 +6,7 @@ in a worker thread. A file is open only while `read` or `read_range` runs.
 
 import hashlib
 import os
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -43,6 +44,8 @@ class DshLog:
         self._window: Window | None = None
         self._taken: tuple[int, int] | None = None
         self.rewound = False
+        self.records = 0
+        self.unknown: Counter[str] = Counter()
 
     @property
     def header(self) -> Header | None:
@@ -163,10 +166,12 @@ class DshLog:
         assert at.header is not None
         rows = Rows(at.header.session_id, at.first_seq, give_from=at.next_seq)
         rows.partly = at.partly
+        self.unknown = rows.unknown
         try:
             for start, end, lines in _units(window, self._found.compressed, at.offset):
                 first = rows.next_seq
                 for line in lines:
+                    self.records += 1
                     event = rows.take(line, start, first)
                     if event is not None:
                         if is_inherited_mark(event.type, event.data):

@@ -2,6 +2,7 @@
 
 import json
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -135,6 +136,7 @@ class Rows:
     def __init__(self, session_id: str, next_seq: int, give_from: int = 0) -> None:
         self.next_seq = next_seq
         self.partly = ""
+        self.unknown: Counter[str] = Counter()
         self._session_id = session_id
         self._give_from = give_from
 
@@ -165,7 +167,10 @@ class Rows:
         seq = self.next_seq
         self._count(row.get("seq"), 1)
         if name not in GIVEN_OUT:
-            if name not in COUNTED and row.get("ignorable") is not True and not self.partly:
+            if name in COUNTED:
+                return None
+            self.unknown[clean(name)[:60]] += 1
+            if row.get("ignorable") is not True and not self.partly:
                 self.partly = (
                     f"This conversation holds records of a kind the companion does not know ({clean(type_)[:80]}); "
                     "some of it may be missing until the companion is updated."
