@@ -18,6 +18,7 @@ from desktop.notifications import Action, DesktopService, Notifier
 from desktop.review_desk import ReviewDesk
 from desktop.settings_desk import SettingsDesk
 from desktop.tray import TrayHost
+from desktop.welcome_desk import WelcomeDesk
 from desktop.widgets.geometry import Geometry
 from desktop.widgets.scheme import Scheme
 from desktop.windows.status import StatusWindow
@@ -39,6 +40,7 @@ from engine.views import SummariseResult
 if TYPE_CHECKING:
     from desktop.windows.review import ReviewWindow
     from desktop.windows.settings import SettingsWindow
+    from desktop.windows.welcome import WelcomeWindow
     from engine.app import Engine
 
 log = logging.getLogger(__name__)
@@ -73,6 +75,7 @@ class Companion:
         self._login = login
         self._settings: SettingsDesk | None = None
         self._review: ReviewDesk | None = None
+        self._welcome: WelcomeDesk | None = None
         self.geometry = Geometry(engine.home.data / "windows.json", self._keep_places)
         app = QApplication.instance()
         assert isinstance(app, QApplication)
@@ -102,7 +105,7 @@ class Companion:
             notice = Notice(problem.key, problem.title, problem.message, problem.action)
             self._act("notice", partial(self._notice, notice))
         if not engine.status().answered:
-            self.open_status()
+            self.open_welcome()
 
     async def stop(self) -> None:
         """Close every window and end every task of ours."""
@@ -115,9 +118,25 @@ class Companion:
     # What a person asks for.
 
     def open_status(self) -> None:
-        """The window behind the icon; before the first answer it holds the question."""
-        if not self.engine.status().answered:
-            self._act("first question", self._load_question, self.status_window.question.tell)
+        """The window behind the icon; before the first answer that is Welcome."""
+        if self.engine.status().answered:
+            _raise(self.status_window)
+        else:
+            self.open_welcome()
+
+    def open_welcome(self) -> None:
+        """The first question, or the same again later."""
+        if self._welcome is None:
+            self._welcome = WelcomeDesk(self.engine, self._login, self._act, self._welcomed)
+            self.geometry.follow(self._welcome.window, "welcome")
+            self._welcome.window.settings_wanted.connect(lambda: self.open_settings())
+        self._welcome.show_status(self.engine.status())
+        self._welcome.look()
+        _raise(self._welcome.window)
+
+    def _welcomed(self) -> None:
+        if self._welcome is not None:
+            self._welcome.window.close()
         _raise(self.status_window)
 
     def open_review(self) -> None:
@@ -148,6 +167,11 @@ class Companion:
         return window
 
     @property
+    def welcome_window(self) -> "WelcomeWindow | None":
+        """The window, once it was opened."""
+        return self._welcome.window if self._welcome is not None else None
+
+    @property
     def review_window(self) -> "ReviewWindow | None":
         """The window, once it was opened."""
         return self._review.window if self._review is not None else None
@@ -167,16 +191,9 @@ class Companion:
         menu.pause_chosen.connect(lambda until: self._act("pause", lambda: self.engine.pause(until)))
         menu.resume_chosen.connect(lambda: self._act("resume", self.engine.resume))
         menu.review_chosen.connect(self.open_review)
+        menu.welcome_chosen.connect(self.open_welcome)
         menu.settings_chosen.connect(lambda: self.open_settings())
         menu.aboutToShow.connect(self._lists_changed.set)
-
-    def _make_status_window(self) -> StatusWindow:
-        window = StatusWindow(self.menu)
-        tell = window.question.tell
-        window.question.answered.connect(
-            lambda start, shelf: self._act("answer", lambda: self._answer(start, shelf), tell)
-        )
-        return window
 
     def _keep_places(self) -> None:
         self._act("places of windows", lambda: asyncio.to_thread(self.geometry.save))
@@ -199,16 +216,6 @@ class Companion:
                 else:
                     await self._say(f"action:{name}", outcome, "")
         self._lists_changed.set()
-
-    async def _load_question(self) -> None:
-        self.status_window.question.show_found(await self.engine.found(), await self.engine.shelves())
-
-    async def _answer(self, start: str, shelf: str) -> None:
-        try:
-            await self.engine.answer(start, shelf)
-        except CompanionError:
-            self.status_window.question.start.setEnabled(True)
-            raise
 
     def _use_shelf(self, name: str) -> None:
         tell = self.settings_window.shelves.tell if self.settings_window is not None else None
@@ -258,7 +265,8 @@ class Companion:
             await self.notifier.show(key, title, body, [("default", tr("Open"), self.open_status)])
 
     def _windows(self) -> list[QWidget]:
-        return [one for one in (self.status_window, self.settings_window, self.review_window) if one is not None]
+        windows = (self.status_window, self.settings_window, self.review_window, self.welcome_window)
+        return [one for one in windows if one is not None]
 
     def _on_fault(self, name: str, error: BaseException) -> None:
         self.status_window.tell(
@@ -283,6 +291,8 @@ class Companion:
         self.menu.show_status(status, now)
         self.tray.show_status(status, now)
         self.status_window.show_status(status, now)
+        if self._welcome is not None:
+            self._welcome.show_status(status)
         current = {problem.key for problem in status.problems}
         for key in self._problem_keys - current:
             self.notifier.withdraw(key)
@@ -324,7 +334,7 @@ class Companion:
     def _speak(self) -> None:
         i18n.use(str(self.engine.settings.get("ui.language")))
         self.menu.retranslate()
-        self.status_window = self._make_status_window()
+        self.status_window = StatusWindow(self.menu)
         self.geometry.follow(self.status_window, "status")
 
     def _change_language(self) -> None:
@@ -335,15 +345,17 @@ class Companion:
         if settings is not None and settings.isVisible():
             page = settings.page()
         review_open = self.review_window is not None and self.review_window.isVisible()
-        for old in (self.settings_window, self.review_window, self.status_window):
-            if old is not None:
-                old.deleteLater()
-        self._settings = self._review = None
+        welcome_open = self.welcome_window is not None and self.welcome_window.isVisible()
+        for old in self._windows():
+            old.deleteLater()
+        self._settings = self._review = self._welcome = None
         self._speak()
         self._show_status()
         self._lists_changed.set()
         if status_open:
             self.open_status()
+        if welcome_open:
+            self.open_welcome()
         if review_open:
             self.open_review()
         if page:

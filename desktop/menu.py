@@ -26,6 +26,7 @@ class CompanionMenu(QMenu):
     resume_chosen = Signal()
     review_chosen = Signal()
     settings_chosen = Signal()
+    welcome_chosen = Signal()
     quit_chosen = Signal()
 
     def __init__(self) -> None:
@@ -45,6 +46,7 @@ class CompanionMenu(QMenu):
         self.addSeparator()
         self.review = self._entry(self, self.review_chosen)
         self.settings = self._entry(self, self.settings_chosen)
+        self.welcome = self._entry(self, self.welcome_chosen)
         self.addSeparator()
         self.quit = self._entry(self, self.quit_chosen)
         self.hour, self.day, self.open_end = (self.pause_menu.addAction("") for _ in range(3))
@@ -73,6 +75,7 @@ class CompanionMenu(QMenu):
         self.resume.setText(tr("Resu&me"))
         self.review.setText(tr("&Review…"))
         self.settings.setText(tr("S&ettings…"))
+        self.welcome.setText(tr("&Welcome…"))
         self.quit.setText(tr("&Quit"))
         self._fill_shelves()
         self._fill_sessions()

@@ -6,7 +6,17 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from desktop.i18n import heard, number, tr, trn
-from engine.views import FailedTask, Found, ReviewItem, ReviewKind, SessionRow, State, Status
+from engine.views import (
+    Backlog,
+    FailedTask,
+    Found,
+    ModelOffer,
+    ReviewItem,
+    ReviewKind,
+    SessionRow,
+    State,
+    Status,
+)
 
 MINUTE, HOUR, DAY = 60, 3600, 86_400
 
@@ -173,6 +183,26 @@ def item_title(item: ReviewItem) -> str:
 
 
 def found_line(found: Found) -> str:
-    """What the first start found in one place."""
+    """What there is in one place."""
     text = trn("{n} conversation, {size}", "{n} conversations, {size}", found.sessions, size=size(found.bytes))
-    return tr("{source}: {what} in {folder}", source=found.source, what=text, folder=found.folder)
+    line = tr("{source}: {what} in {folder}", source=found.source, what=text, folder=found.folder)
+    week, month = number(found.last_7_days), number(found.last_30_days)
+    return f"{line}\n{tr('{week} of them in the last 7 days, {month} in the last 30 days', week=week, month=month)}"
+
+
+def cost_words(cost: Backlog) -> str:
+    """What work costs at most."""
+    if cost.free:
+        return tr("free of charge")
+    return tr("unknown price") if cost.money is None else tr("at most {money}", money=money(cost.money, cost.currency))
+
+
+def offer_words(offer: ModelOffer) -> str:
+    """Where a model is, and what it still needs."""
+    if offer.source == "local":
+        return tr("Runs on this computer; nothing is sent away.")
+    if offer.source == "key":
+        return tr("The key in {name} is used.", name=offer.key_name)
+    if offer.has_key:
+        return tr("From DSH's settings; the key in {name} is used.", name=offer.key_name)
+    return tr("From DSH's settings, without its key; enter one under Settings, Models.")

@@ -77,6 +77,7 @@ from engine.views import (
     Status,
     SummariseResult,
 )
+from engine.welcome import Welcome
 from engine.work import Parts, Work
 
 log = logging.getLogger(__name__)
@@ -122,6 +123,9 @@ class Engine:
             health=self.health,
             conversations_to_take_over=self.plugin_conversations,
             changed=self._touch,
+        )
+        self.welcome = Welcome(
+            self._configured.sessions_root, self._configured.options, lambda: tuple(settings.get("models.prices"))
         )
         self._keys = Keys(key_variables, home.config / "keys.toml")
         self._budget = Budget(self._calls, lambda: budget_options(settings.get))

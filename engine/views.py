@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from enum import Enum
+from typing import Literal
 
 
 class State(Enum):
@@ -325,6 +326,36 @@ class SourceRow:
     messages: int
     unknown: int
     kinds: dict[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Conversation:
+    """How much a conversation on disk holds; `exact`: it was read, else judged by its size. `last_time` epoch ms."""
+
+    last_time: int
+    messages: int
+    tokens: int
+    exact: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ModelOffer:
+    """A model within reach: on this machine (`local`), of a key in the environment (`key`), or of DSH's settings."""
+
+    provider: str
+    label: str
+    model: str
+    source: Literal["local", "key", "dsh"]
+    base_url: str = ""
+    api: str = ""
+    effort: str = ""
+    key_name: str = ""
+    has_key: bool = True
+
+    def route(self) -> dict[str, str]:
+        """The same as an entry of the list of models."""
+        values = {"baseUrl": self.base_url, "api": self.api, "reasoningEffort": self.effort}
+        return {"provider": self.provider, "model": self.model} | {key: one for key, one in values.items() if one}
 
 
 @dataclass(frozen=True, slots=True)

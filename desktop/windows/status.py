@@ -1,4 +1,4 @@
-"""The window behind the icon: the first question, then what is going on; the whole program where there is no tray."""
+"""The window behind the icon: what is going on; the whole program where there is no tray."""
 
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QAction
@@ -8,7 +8,6 @@ from PySide6.QtWidgets import (
     QLabel,
     QPushButton,
     QScrollArea,
-    QStackedWidget,
     QVBoxLayout,
     QWidget,
 )
@@ -18,7 +17,6 @@ from desktop.icons import app_icon, state_icon
 from desktop.menu import CompanionMenu
 from desktop.widgets.geometry import window_keys
 from desktop.widgets.text import GRID, card, clear, heading, muted, paragraph, spaced, strong
-from desktop.windows.first_start import FirstStart
 from desktop.words import server_name, state_line
 from engine.views import Problem, State, Status
 
@@ -32,8 +30,6 @@ class StatusWindow(QWidget):
         self.setWindowIcon(app_icon())
         self._menu = menu
         self._problems: tuple[Problem, ...] = ()
-        self.question = FirstStart()
-        self.question.postponed.connect(self.close)
         self._picture, self._state, self._place = QLabel(), heading(), muted()
         self._deferred = QLabel(tr("Waiting until they can be done"))
         self._numbers = [
@@ -49,10 +45,7 @@ class StatusWindow(QWidget):
         self.review = self._button("", menu.review)
         self.summarise = self._menu_button(tr("S&ummarise now"), menu.summarise_menu)
         self.line = muted()
-        self._pages = QStackedWidget()
-        self._pages.addWidget(self.question)
-        self._pages.addWidget(self._build())
-        spaced(QVBoxLayout(self)).addWidget(self._pages)
+        spaced(QVBoxLayout(self)).addWidget(self._build())
         window_keys(self, settings=menu.settings.trigger)
         self.resize(576, 448)
 
@@ -115,7 +108,6 @@ class StatusWindow(QWidget):
 
     def show_status(self, status: Status, now: float) -> None:
         """Bring the window in line with a snapshot; `now` in epoch seconds."""
-        self._pages.setCurrentIndex(int(status.answered))
         self._picture.setPixmap(state_icon(status.state).pixmap(48, 48))
         self._state.setText(state_line(status, now))
         self._place.setText(tr("Shelf: {name} ({server})", name=status.shelf, server=server_name(status.server)))
@@ -134,7 +126,6 @@ class StatusWindow(QWidget):
             self._show_problems()
 
     def _show_problems(self) -> None:
-        self.question.show_problem("\n".join(join(one.title, one.message, one.action) for one in self._problems))
         clear(self._problem_list)
         for problem in self._problems:
             frame = card()

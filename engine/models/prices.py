@@ -177,6 +177,11 @@ def price(route: Route, own: Iterable[str] = ()) -> Price | None:
     return None
 
 
+def known_prices(provider_id: str) -> tuple[Row, ...]:
+    """The rows of one provider: pattern of the model's name, and what a million tokens cost."""
+    return next((rows for id_, _, _, rows in _TABLE if id_ == provider_id), ())
+
+
 def is_own_machine(host: str) -> bool:
     """Whether an address is this machine, or one in the same private network."""
     try:

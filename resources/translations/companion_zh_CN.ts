@@ -5,11 +5,14 @@
     <name>windows</name>
     <message><source>&amp;Add model</source><translation>添加模型(&amp;A)</translation></message>
     <message><source>&amp;All conversations found</source><translation>找到的全部会话(&amp;A)</translation></message>
+    <message><source>&amp;Back</source><translation>上一步(&amp;B)</translation></message>
+    <message><source>&amp;Built-in, without a model</source><translation>内置提取，无需模型(&amp;B)</translation></message>
     <message><source>&amp;Connect folder…</source><translation>连接文件夹(&amp;C)…</translation></message>
     <message><source>&amp;Discard selected…</source><translation>丢弃所选(&amp;D)…</translation></message>
     <message><source>&amp;Disconnect…</source><translation>断开(&amp;D)…</translation></message>
     <message><source>&amp;List its models</source><translation>列出模型(&amp;L)</translation></message>
     <message><source>&amp;Manage…</source><translation>管理(&amp;M)…</translation></message>
+    <message><source>&amp;Next</source><translation>下一步(&amp;N)</translation></message>
     <message><source>&amp;Pause</source><translation>暂停(&amp;P)</translation></message>
     <message><source>&amp;Quit</source><translation>退出(&amp;Q)</translation></message>
     <message><source>&amp;Retry selected</source><translation>重试所选(&amp;R)</translation></message>
@@ -19,14 +22,21 @@
     <message><source>&amp;Start recording</source><translation>开始记录(&amp;S)</translation></message>
     <message><source>&amp;Undo</source><translation>撤销(&amp;U)</translation></message>
     <message><source>&amp;Use this shelf</source><translation>使用此书架(&amp;U)</translation></message>
+    <message><source>&amp;Welcome…</source><translation>欢迎(&amp;W)…</translation></message>
     <message><source>, </source><translation>，</translation></message>
+    <message><source>A &amp;folder of your own…</source><translation>自选文件夹(&amp;F)…</translation></message>
     <message><source>A fault in the program stopped “{name}”. Details: {path}</source><translation>程序故障导致“{name}”停止。详情见：{path}</translation></message>
     <message><source>A key is never shown again. It goes to its provider only.</source><translation>密钥不会再次显示，只会发送给其提供商。</translation></message>
     <message><source>A task of “{name}” was discarded.</source><translation>“{name}”的一个任务已放弃。</translation></message>
     <message><source>Address</source><translation>地址</translation></message>
     <message><source>Address of the server, https://…/v1</source><translation>服务器地址，https://…/v1</translation></message>
+    <message><source>A model gets parts of your conversations, secrets hidden, and its provider sees them. A model on this computer sends nothing away. More models, keys and limits are under Settings.</source><translation>模型会收到会话的部分内容（已隐藏机密），其提供方可以看到。本机上的模型不发送任何内容。更多模型、密钥和限额在设置中。</translation></message>
+    <message><source>A new shelf</source><translation>新书架</translation></message>
+    <message><source>Address</source><translation>地址</translation></message>
+    <message><source>All conversations are recorded: {amount}.</source><translation>记录全部会话：{amount}。</translation></message>
     <message><source>Another model</source><translation>添加其他模型</translation></message>
     <message><source>Archive of “{name}”</source><translation>“{name}”的归档</translation></message>
+    <message><source>As it is set in Settings now.</source><translation>与当前设置相同。</translation></message>
     <message><source>As the system</source><translation>跟随系统</translation></message>
     <message><source>Asking…</source><translation>正在询问…</translation></message>
     <message><source>Attempts so far</source><translation>此前的尝试</translation></message>
@@ -36,6 +46,7 @@
     <message><source>Cancel</source><translation>取消</translation></message>
     <message><source>Cancel: {what}</source><translation>取消：{what}</translation></message>
     <message><source>Changed. Default: {default}</source><translation>已更改。默认值：{default}</translation></message>
+    <message><source>Choose a folder for the shelf</source><translation>选择书架的文件夹</translation></message>
     <message><source>Connect a shelf folder</source><translation>连接书架文件夹</translation></message>
     <message><source>Conversation that cannot be read</source><translation>无法读取的会话</translation></message>
     <message><source>Conversations appear here once one is recorded</source><translation>记录会话后会显示在这里</translation></message>
@@ -69,12 +80,17 @@
     <message><source>Folder</source><translation>文件夹</translation></message>
     <message><source>For 1 &amp;hour</source><translation>1 小时(&amp;H)</translation></message>
     <message><source>Free of charge today: {what}</source><translation>今日免费使用：{what}</translation></message>
-    <message><source>From &amp;now on</source><translation>从现在开始(&amp;N)</translation></message>
+    <message><source>From DSH's settings, without its key; enter one under Settings, Models.</source><translation>来自 DSH 的设置，不含密钥；请在“设置 › 模型”中填写。</translation></message>
+    <message><source>From DSH's settings; the key in {name} is used.</source><translation>来自 DSH 的设置；使用 {name} 中的密钥。</translation></message>
+    <message><source>From now &amp;on</source><translation>从现在开始(&amp;O)</translation></message>
     <message><source>From the &amp;last</source><translation>最近(&amp;L)</translation></message>
+    <message><source>How many days</source><translation>天数</translation></message>
     <message><source>In a file only you can read</source><translation>保存在仅你可读的文件中</translation></message>
     <message><source>In the system's keyring</source><translation>保存在系统钥匙串中</translation></message>
     <message><source>Input</source><translation>输入</translation></message>
     <message><source>It is removed wherever this program keeps it. This cannot be taken back.</source><translation>本程序保存的该密钥都会被移除。此操作无法撤销。</translation></message>
+    <message><source>It is kept in {folder}.</source><translation>保存在 {folder} 中。</translation></message>
+    <message><source>It is kept on the shelf “{name}”.</source><translation>保存在书架“{name}”上。</translation></message>
     <message><source>It must be {bounds}. Not saved.</source><translation>必须是{bounds}。未保存。</translation></message>
     <message><source>Its folder and everything in it stay where they are: {path}</source><translation>文件夹及其全部内容保持不变：{path}</translation></message>
     <message><source>Keep</source><translation>保留</translation></message>
@@ -98,12 +114,13 @@
     <message><source>Name as the provider spells it</source><translation>按提供方的写法填写名称</translation></message>
     <message><source>Needs attention</source><translation>需要注意</translation></message>
     <message><source>Needs attention: {what}</source><translation>需要注意：{what}</translation></message>
+    <message><source>No conversation</source><translation>没有会话</translation></message>
     <message><source>No conversation was found yet. They appear as soon as an agent writes one.</source><translation>尚未找到会话。智能体写入会话后即会出现。</translation></message>
     <message><source>No setting matches.</source><translation>没有匹配的设置。</translation></message>
     <message><source>No summary can be made now: the shelf does not answer</source><translation>现在无法生成摘要：书架没有响应</translation></message>
     <message><source>Not added: {why}.</source><translation>未添加：{why}。</translation></message>
     <message><source>Not changed: {why}</source><translation>未更改：{why}</translation></message>
-    <message><source>Not now</source><translation>以后再说</translation></message>
+    <message><source>Not no&amp;w</source><translation>暂不(&amp;W)</translation></message>
     <message><source>Not recording yet: one question is open</source><translation>尚未开始记录：有一个问题等待回答</translation></message>
     <message><source>Nothing can be changed here until then, and nothing new is recorded.</source><translation>在此之前无法在这里更改设置，也不会记录新内容。</translation></message>
     <message><source>Nothing here matches the filter.</source><translation>没有符合筛选条件的内容。</translation></message>
@@ -113,6 +130,7 @@
     <message><source>Nothing: summaries are made on this computer, without a model.</source><translation>没有：摘要在本机生成，不使用模型。</translation></message>
     <message><source>Nothing: summaries are switched off.</source><translation>没有：总结已关闭。</translation></message>
     <message><source>On GNOME the extension AppIndicator brings them. Without it, start the program again to get this window.</source><translation>在 GNOME 上可安装 AppIndicator 扩展来显示图标。没有扩展时，再次启动程序即可打开此窗口。</translation></message>
+    <message><source>On a shelf: a folder on this computer. Each shelf is a memory of its own.</source><translation>保存在书架上：本机的一个文件夹。每个书架都是独立的记忆。</translation></message>
     <message><source>Only until the program ends</source><translation>仅保留到程序退出</translation></message>
     <message><source>Open</source><translation>打开</translation></message>
     <message><source>Open Settings</source><translation>打开设置</translation></message>
@@ -131,7 +149,7 @@
     <message><source>Program</source><translation>程序</translation></message>
     <message><source>Provider</source><translation>提供方</translation></message>
     <message><source>Record</source><translation>记录</translation></message>
-    <message><source>Record to s&amp;helf</source><translation>记录到书架(&amp;H)</translation></message>
+    <message><source>Recorded are the messages between you and the agents. Passwords and keys are hidden before anything is stored, and what tools read or wrote is left out.</source><translation>记录的是你与智能体之间的消息。密码和密钥在保存前会被隐藏，工具读写的内容不记录。</translation></message>
     <message><source>Recording of “{name}”</source><translation>“{name}”的记录</translation></message>
     <message><source>Recording starts anew with this change.</source><translation>更改后会重新开始记录。</translation></message>
     <message><source>Recording to {name} now</source><translation>现在记录到 {name}</translation></message>
@@ -146,6 +164,7 @@
     <message><source>Retry with</source><translation>换模型重试</translation></message>
     <message><source>Retry with {route}</source><translation>用 {route} 重试</translation></message>
     <message><source>Review</source><translation>待处理</translation></message>
+    <message><source>Runs on this computer; nothing is sent away.</source><translation>在本机运行，不发送任何内容。</translation></message>
     <message><source>S&amp;ettings…</source><translation>设置(&amp;E)…</translation></message>
     <message><source>S&amp;ummarise now</source><translation>立即总结(&amp;U)</translation></message>
     <message><source>Save &amp;key</source><translation>保存密钥(&amp;K)</translation></message>
@@ -160,12 +179,16 @@
     <message><source>Shelf: {name} ({server})</source><translation>书架：{name}（{server}）</translation></message>
     <message><source>Show {n} more</source><translation>再显示 {n} 项</translation></message>
     <message><source>Start at &amp;login</source><translation>登录时启动(&amp;L)</translation></message>
+    <message><source>Start at login was not changed</source><translation>登录时启动未更改</translation></message>
     <message><source>Starting…</source><translation>正在启动…</translation></message>
     <message><source>Starts the program quietly when you log in.</source><translation>登录后在后台安静地启动本程序。</translation></message>
     <message><source>State</source><translation>状态</translation></message>
     <message><source>Stopped at: {hop}.</source><translation>停在：{hop}。</translation></message>
     <message><source>Stopping after the step at hand…</source><translation>完成当前步骤后停止…</translation></message>
+    <message><source>Step {n} of {count}</source><translation>第 {n} 步，共 {count} 步</translation></message>
+    <message><source>Summaries are made without a model: free, and nothing leaves this computer.</source><translation>摘要无需模型即可生成：免费，且没有内容离开本机。</translation></message>
     <message><source>Summaries are switched off in Settings</source><translation>设置中已关闭总结</translation></message>
+    <message><source>Summaries are written by {model}.</source><translation>摘要由 {model} 撰写。</translation></message>
     <message><source>Summary of “{name}”</source><translation>“{name}”的摘要</translation></message>
     <message><source>Take over {n} conversation</source><translation>接管 {n} 个会话</translation></message>
     <message><source>Take over {n} conversations</source><translation>接管 {n} 个会话</translation></message>
@@ -174,10 +197,12 @@
     <message><source>Test</source><translation>测试</translation></message>
     <message><source>Test {name}</source><translation>测试 {name}</translation></message>
     <message><source>The conversation itself is kept. You can make it again later with Summarise now.</source><translation>会话本身会保留。之后可用“立即总结”重新生成。</translation></message>
+    <message><source>The key in {name} is used.</source><translation>使用 {name} 中的密钥。</translation></message>
     <message><source>The key is kept. Press Test at a model to try it.</source><translation>密钥已保存。可在模型处点“测试”验证。</translation></message>
     <message><source>The key is removed.</source><translation>密钥已移除。</translation></message>
     <message><source>The program sends nothing else: no statistics, no reports. Passwords and keys are hidden before anything is stored or sent. Memory itself is kept in files on this computer.</source><translation>程序不发送其他任何内容：没有统计，没有报告。密码和密钥在存储或发送前都会被隐藏。记忆本身保存在本机的文件中。</translation></message>
     <message><source>The setting was not taken back</source><translation>设置未能恢复</translation></message>
+    <message><source>The last {days} are recorded: {amount}.</source><translation>记录最近 {days}：{amount}。</translation></message>
     <message><source>The settings file has entries that are not known here and are kept: {names}.</source><translation>设置文件中有此处未知的条目，已保留：{names}。</translation></message>
     <message><source>The shelf “{name}” was disconnected.</source><translation>书架“{name}”已断开。</translation></message>
     <message><source>The summary is being made</source><translation>正在生成摘要</translation></message>
@@ -199,10 +224,15 @@
     <message><source>Used today: {what}</source><translation>今日已用：{what}</translation></message>
     <message><source>Waiting for you: {n}</source><translation>等待你处理：{n}</translation></message>
     <message><source>Waiting until they can be done</source><translation>等待可以处理</translation></message>
+    <message><source>Welcome</source><translation>欢迎</translation></message>
+    <message><source>What happens now</source><translation>接下来会怎样</translation></message>
+    <message><source>What is said from now on is recorded.</source><translation>从现在起的对话会被记录。</translation></message>
     <message><source>What is shown</source><translation>显示内容</translation></message>
     <message><source>What leaves this computer</source><translation>哪些内容会离开本机</translation></message>
     <message><source>What to do: {action}</source><translation>怎么办：{action}</translation></message>
+    <message><source>Where is memory kept?</source><translation>记忆保存在哪里？</translation></message>
     <message><source>Which conversations may be recorded?</source><translation>可以记录哪些会话？</translation></message>
+    <message><source>Which model writes the summaries?</source><translation>由哪个模型撰写摘要？</translation></message>
     <message><source>Work on “{name}”</source><translation>“{name}”的处理</translation></message>
     <message><source>Working</source><translation>正在工作</translation></message>
     <message><source>Working: {n} task left</source><translation>正在工作：剩余 {n} 个任务</translation></message>
@@ -211,6 +241,8 @@
     <message><source>about {n} h left</source><translation>大约还需 {n} 小时</translation></message>
     <message><source>about {n} min left</source><translation>大约还需 {n} 分钟</translation></message>
     <message><source>as you said</source><translation>按你填写的</translation></message>
+    <message><source>about </source><translation>约 </translation></message>
+    <message><source>at most {money}</source><translation>最多 {money}</translation></message>
     <message><source>built-in shelf</source><translation>内置书架</translation></message>
     <message><source>connected</source><translation>已连接</translation></message>
     <message><source>connecting to the server</source><translation>连接服务器</translation></message>
@@ -222,6 +254,7 @@
     <message><source>failed {n} times</source><translation>失败 {n} 次</translation></message>
     <message><source>folder is gone</source><translation>文件夹不存在</translation></message>
     <message><source>free</source><translation>免费</translation></message>
+    <message><source>free of charge</source><translation>免费</translation></message>
     <message><source>in use</source><translation>使用中</translation></message>
     <message><source>just now</source><translation>刚刚</translation></message>
     <message><source>key from {variable}</source><translation>密钥来自 {variable}</translation></message>
@@ -252,20 +285,27 @@
     <message><source>{effort} (not declared)</source><translation>{effort}（未声明）</translation></message>
     <message><source>{host} ({model})</source><translation>{host}（{model}）</translation></message>
     <message><source>{input} in, {output} out per million tokens ({currency})</source><translation>每百万 token 输入 {input}，输出 {output}（{currency}）</translation></message>
+    <message><source>unknown price</source><translation>价格未知</translation></message>
     <message><source>{name} is connected. Choose Use this shelf to record there.</source><translation>{name} 已连接。点“使用此书架”即可记录到那里。</translation></message>
     <message><source>{name} is disconnected. Its folder is untouched.</source><translation>{name} 已断开，文件夹保持不变。</translation></message>
     <message><source>{n} call</source><translation>{n} 次调用</translation></message>
     <message><source>{n} call of unknown price</source><translation>{n} 次调用价格未知</translation></message>
     <message><source>{n} calls</source><translation>{n} 次调用</translation></message>
     <message><source>{n} calls of unknown price</source><translation>{n} 次调用价格未知</translation></message>
+    <message><source>{n} conversation</source><translation>{n} 个会话</translation></message>
     <message><source>{n} conversation was taken over</source><translation>已接管 {n} 个会话</translation></message>
     <message><source>{n} conversation, {size}</source><translation>{n} 个会话，{size}</translation></message>
+    <message><source>{n} conversations</source><translation>{n} 个会话</translation></message>
     <message><source>{n} conversations were taken over</source><translation>已接管 {n} 个会话</translation></message>
     <message><source>{n} conversations, {size}</source><translation>{n} 个会话，{size}</translation></message>
+    <message><source>{n} day</source><translation>{n} 天</translation></message>
+    <message><source>{n} days</source><translation>{n} 天</translation></message>
     <message><source>{n} failed task waits for you</source><translation>{n} 个失败的任务等待你处理</translation></message>
     <message><source>{n} failed tasks wait for you</source><translation>{n} 个失败的任务等待你处理</translation></message>
     <message><source>{n} h ago</source><translation>{n} 小时前</translation></message>
+    <message><source>{n} message</source><translation>{n} 条消息</translation></message>
     <message><source>{n} message recorded today</source><translation>今日已记录 {n} 条消息</translation></message>
+    <message><source>{n} messages</source><translation>{n} 条消息</translation></message>
     <message><source>{n} messages recorded today</source><translation>今日已记录 {n} 条消息</translation></message>
     <message><source>{n} min ago</source><translation>{n} 分钟前</translation></message>
     <message><source>{n} model token used today</source><translation>今日已使用 {n} 个模型 token</translation></message>
@@ -282,6 +322,7 @@
     <message><source>{what}, per million tokens</source><translation>{what}，每百万 token</translation></message>
     <message><source>“{name}” was changed again since.</source><translation>“{name}”此后又被更改。</translation></message>
     <message><source>“{name}” was changed.</source><translation>“{name}”已更改。</translation></message>
+    <message><source>{week} of them in the last 7 days, {month} in the last 30 days</source><translation>其中最近 7 天 {week} 个，最近 30 天 {month} 个</translation></message>
 </context>
 <context>
     <name>engine</name>

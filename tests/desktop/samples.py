@@ -1,11 +1,16 @@
 """Plain values as the engine shows them, for windows and pictures."""
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from engine.views import (
     Attempt,
+    Backlog,
+    Conversation,
     FailedTask,
     Found,
+    ModelOffer,
     Problem,
     ReviewItem,
     ReviewKind,
@@ -156,6 +161,30 @@ ITEMS = [
     ),
 ]
 FOUND = [Found("DSH", "/home/alex/.dsh", sessions=128, bytes=341_000_000, last_7_days=12, last_30_days=40)]
+
+
+OFFERS = [
+    ModelOffer("ollama", "Ollama", "qwen3:8b", "local"),
+    ModelOffer("deepseek", "DeepSeek", "deepseek-v4-flash", "key", key_name="DEEPSEEK_API_KEY"),
+    ModelOffer("gateway", "R&D", "m", "dsh", base_url="https://gate.example/v1", key_name="GATE_KEY", has_key=False),
+]
+
+
+def conversations(now: float) -> list[Conversation]:
+    """A small one of yesterday, a larger one of this month, and one too large to be read; `now` in epoch seconds."""
+    day = 86_400_000
+    return [
+        Conversation(int(now * 1000) - day, 40, 20_000, exact=True),
+        Conversation(int(now * 1000) - 20 * day, 400, 200_000, exact=True),
+        Conversation(int(now * 1000) - 90 * day, 4000, 2_000_000, exact=False),
+    ]
+
+
+def cost(waiting: Sequence[int], route: Mapping[str, Any] | None) -> Backlog:
+    """Free without a model or on this machine, a known price for one, unknown for others."""
+    price = {"ollama": 0.0, "deepseek": 0.3}.get(route["provider"]) if route else 0.0
+    money = None if price is None else price * sum(waiting) / 1e6
+    return Backlog(len(waiting), len(waiting), sum(waiting), 0, money, "USD", price == 0.0)
 
 
 def efforts(provider: str, model: str) -> list[str]:

@@ -62,6 +62,7 @@ async def stage() -> None:
     from desktop.windows.review import ReviewWindow
     from desktop.windows.settings import SettingsWindow
     from desktop.windows.status import StatusWindow
+    from desktop.windows.welcome import WelcomeWindow
     from desktop.words import Use, usage_line
     from engine.settings import Settings
     from engine.views import State
@@ -81,7 +82,10 @@ async def stage() -> None:
     settings_file.set("consolidation.models", samples.ROUTES)
     login = LoginFile(home / "login.desktop", b"")
     settings = SettingsWindow(settings_file, login, samples.PROVIDERS, samples.efforts)
-    status.question.show_found(samples.FOUND, samples.SHELVES)
+    welcome = WelcomeWindow(samples.cost)
+    welcome.show_shelves(samples.SHELVES)
+    welcome.show_models(samples.OFFERS)
+    welcome.show_found(samples.FOUND, samples.conversations(now))
     settings.shelves.show_shelves(samples.SHELVES)
     settings.models.show_usage(
         usage_line(Use(calls=14, tokens=48_310, money=0.034, free_calls=3, free_tokens=6120), 200_000, 0.5, "USD")
@@ -104,7 +108,7 @@ async def stage() -> None:
         if shown is not None:
             shown.hide()
             shown = None
-        snapshot = samples.UNANSWERED if word == "question" else samples.ATTENTION
+        snapshot = samples.UNANSWERED if word.startswith("welcome-") else samples.ATTENTION
         if word in {state.value for state in State}:
             snapshot = samples.BY_STATE[State(word)]
         elif word == "status":
@@ -113,7 +117,9 @@ async def stage() -> None:
         menu.show_status(snapshot, now)
         tray.show_status(snapshot, now)
         status.show_status(snapshot, now)
-        if word in ("question", "status"):
+        if word.startswith("welcome-"):
+            shown = welcome
+        elif word == "status":
             shown = status
         elif word == "review":
             shown = review
@@ -122,6 +128,9 @@ async def stage() -> None:
             settings.open_at(word.removeprefix("settings-").capitalize())
         if shown is not None:
             shown.show()
+        if shown is welcome:
+            for _ in range(int(word[-1]) - 1):
+                welcome.next.click()
         await asyncio.sleep(0.3)
         print('{"shown": true}', flush=True)
     tray.close()
@@ -143,14 +152,15 @@ async def show(child: Child, word: str) -> None:
 
 STATES = ("resting", "working", "attention", "degraded", "paused")
 WINDOWS = {
-    "question": "Hypatia Companion",
+    "welcome-1": "Welcome",
+    "welcome-3": "Welcome",
     "status": "Hypatia Companion",
     "review": "Review",
     "settings-general": "Settings",
     "settings-models": "Settings",
     "settings-shelves": "Settings",
 }
-TITLES_ZH = {"Review": "待处理", "Settings": "设置"}
+TITLES_ZH = {"Review": "待处理", "Settings": "设置", "Welcome": "欢迎"}
 
 
 def find_icon(screen: Path) -> tuple[int, int]:

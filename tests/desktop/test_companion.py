@@ -7,6 +7,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QPushButton
 
 from desktop import i18n
+from desktop.windows.welcome import Answer
 from engine.events import MessagesLogged, ShelfSwitched
 from engine.views import State
 from tests.desktop.living import Living, living, talk
@@ -30,58 +31,33 @@ def click(button: QPushButton) -> None:
     button.click()
 
 
-async def test_the_first_start_asks_and_records_nothing_before_the_answer(tmp_path, until, qtbot) -> None:
-    talk(tmp_path, turns=2)
-    async with living(tmp_path) as one:
-        window = one.companion.status_window
-        question = window.question
-        await until(lambda: question.start.isEnabled())
-        assert window.isVisible() and question.isVisible()
-        assert "1 conversation" in question._found.text()
-        assert question.choice() == "now"
-        assert one.engine.status().logged_today == 0
-        assert "one question is open" in one.tray._tooltip
-        assert not (one.home.shelves / "default").is_dir() or recorded(one) == 0
-        question.all.setChecked(True)
-        qtbot.mouseClick(question.start, Qt.MouseButton.LeftButton)
-        await until(lambda: recorded(one) == 4)
-        await until(lambda: one.engine.status().answered and not question.isVisible())
-        await until(lambda: "4 messages recorded today" in one.tray._tooltip)
-
-
 async def test_closing_the_question_leaves_it_open_and_never_quits(tmp_path, until) -> None:
     talk(tmp_path)
     async with living(tmp_path) as one:
-        await until(lambda: one.companion.status_window.question.start.isEnabled())
-        one.companion.status_window.question.later.click()
-        assert not one.companion.status_window.isVisible()
+        window = one.companion.welcome_window
+        assert window is not None and window.isVisible()
+        assert "one question is open" in one.tray._tooltip
+        window.later.click()
+        assert not window.isVisible()
         await until(lambda: one.companion.menu.status_line.text() == "Not recording yet: one question is open")
         assert not one.engine.status().answered
         assert recorded(one) == 0
         assert one.quits == []
         one.companion.menu.status_line.trigger()
-        assert one.companion.status_window.isVisible()
-
-
-async def test_from_the_last_days_is_asked_for_by_the_number(tmp_path, until) -> None:
-    async with living(tmp_path) as one:
-        question = one.companion.status_window.question
-        await until(lambda: question.start.isEnabled())
-        assert "No conversation was found yet" in question._found.text()
-        question.day_count.setValue(30)
-        assert question.choice() == "30d"
-        question.day_count.setValue(1)
-        assert question.day_count.text() == "1 day"
+        assert window.isVisible()
 
 
 async def test_what_keeps_the_question_from_being_answered_is_said_in_it(tmp_path, until) -> None:
     async with living(tmp_path) as one:
-        question = one.companion.status_window.question
-        await until(lambda: question.start.isEnabled())
-        question.answered.emit("now", "a-shelf-that-is-none")
-        await until(lambda: question.error.isVisible())
-        assert "a-shelf-that-is-none" in question.error.text()
-        assert question.start.isEnabled()
+        window = one.companion.welcome_window
+        assert window is not None
+        await until(lambda: window.shelf() == "default")
+        window.answered.emit(Answer("now", "a-shelf-that-is-none", "", None, False))
+        await until(lambda: window.error.isVisible())
+        assert "a-shelf-that-is-none" in window.error.text()
+        for _ in range(3):
+            window.next.click()
+        assert window.start.isEnabled()
         assert not one.engine.status().answered
 
 

@@ -20,7 +20,6 @@ from engine.views import State
 from tests.desktop.samples import (
     BY_STATE,
     DEGRADED,
-    FOUND,
     NOW,
     PAUSED,
     PROVIDERS,
@@ -70,7 +69,16 @@ def window(qtbot, settings: Settings, tmp_path: Path) -> SettingsWindow:
 
 def test_the_menu_has_the_entries_of_the_plan_in_their_order(menu: CompanionMenu) -> None:
     menu.show_status(RESTING, NOW)
-    assert labels(menu) == ["Up to date", "&Shelf", "S&ummarise now", "&Pause", "&Review…", "S&ettings…", "&Quit"]
+    assert labels(menu) == [
+        "Up to date",
+        "&Shelf",
+        "S&ummarise now",
+        "&Pause",
+        "&Review…",
+        "S&ettings…",
+        "&Welcome…",
+        "&Quit",
+    ]
     assert labels(menu.pause_menu) == ["For 1 &hour", "Until &tomorrow, 06:00", "Until &resumed"]
     assert labels(menu.shelf_menu) == ["default", "work", "old-laptop", "&Connect folder…", "&Manage…"]
 
@@ -186,56 +194,7 @@ def test_the_status_window_has_everything_the_menu_has(qtbot, menu: CompanionMen
     assert one.resume.isVisible() and not one.pause.isVisible()
 
 
-def test_the_question_shows_what_was_found_and_tells_the_answer(qtbot, menu: CompanionMenu) -> None:
-    one = StatusWindow(menu)
-    qtbot.addWidget(one)
-    one.show_status(UNANSWERED, NOW)
-    one.show()
-    question, answers = one.question, []
-    assert not question.start.isEnabled()
-    question.answered.connect(lambda start, shelf: answers.append((start, shelf)))
-    question.show_found(FOUND, SHELVES)
-    assert [question.shelf.itemText(i) for i in range(question.shelf.count())] == ["default", "work"]
-    assert question.now.isChecked()
-    qtbot.keyClick(question.day_count, Qt.Key.Key_Up)
-    assert question.choice() == "8d"
-    question.shelf.setCurrentText("work")
-    qtbot.mouseClick(question.start, Qt.MouseButton.LeftButton)
-    assert answers == [("8d", "work")]
-    assert not question.start.isEnabled()
-
-
-def test_a_problem_is_said_beside_the_question(qtbot, menu: CompanionMenu) -> None:
-    one = StatusWindow(menu)
-    qtbot.addWidget(one)
-    one.show_status(replace(UNANSWERED, problems=DEGRADED.problems), NOW)
-    assert one.question.problem.text().startswith("The shelf does not answer. The folder of the shelf default is gone.")
-    one.question.show_found(FOUND, SHELVES)
-    assert not one.question.problem.isHidden()
-    one.show_status(UNANSWERED, NOW)
-    assert one.question.problem.isHidden()
-
-
-def test_enter_answers_the_question_wherever_the_focus_is(qtbot, menu: CompanionMenu) -> None:
-    one = StatusWindow(menu)
-    qtbot.addWidget(one)
-    one.show_status(UNANSWERED, NOW)
-    one.show()
-    question, told = one.question, []
-    question.answered.connect(lambda start, shelf: told.append(start))
-    question.postponed.connect(lambda: told.append("later"))
-    qtbot.keyClick(question.now, Qt.Key.Key_Return)
-    assert told == []  # nothing to choose from yet
-    question.show_found(FOUND, SHELVES)
-    question.later.setFocus()
-    qtbot.keyClick(question.later, Qt.Key.Key_Return)
-    question.all.setFocus()
-    question.all.setChecked(True)
-    qtbot.keyClick(question.all, Qt.Key.Key_Return)
-    assert told == ["later", "all"]
-
-
-def test_times_are_told_anew_whenever_they_are_looked_at(qtbot, menu: CompanionMenu) -> None:
+def test_times_are_told_anew_whenever_they_are_looked_at(menu: CompanionMenu) -> None:
     now = time.time()
     menu.show_sessions([replace(SESSIONS[0], last_time=int((now - 7 * 60) * 1000))])
     [entry] = menu.summarise_menu.actions()

@@ -112,8 +112,11 @@ def test_a_long_title_is_cut_and_the_project_stays() -> None:
     assert label == "x" * 43 + "… · importer"
 
 
-def test_what_was_found_is_one_line() -> None:
-    assert words.found_line(FOUND[0]) == "DSH: 128 conversations, 341 MB in /home/alex/.dsh"
+def test_what_was_found_says_how_much_and_how_old() -> None:
+    assert words.found_line(FOUND[0]).split("\n") == [
+        "DSH: 128 conversations, 341 MB in /home/alex/.dsh",
+        "12 of them in the last 7 days, 40 in the last 30 days",
+    ]
 
 
 def test_no_word_of_the_inside_in_any_state() -> None:
