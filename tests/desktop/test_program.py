@@ -138,7 +138,7 @@ async def test_the_first_question_is_open_until_answered(tmp_path: Path) -> None
                 return "Not recording yet: one question is open" in await tray.entries()
 
             async def window_opened() -> bool:
-                return any(title.startswith("Hypatia Companion") for title in await desk.titles())
+                return any(title.startswith("Welcome") for title in await desk.titles())
 
             await eventually(asks)
             await eventually(window_opened)
