@@ -125,7 +125,10 @@ class Engine:
             changed=self._touch,
         )
         self.welcome = Welcome(
-            self._configured.sessions_root, self._configured.options, lambda: tuple(settings.get("models.prices"))
+            self._configured.sources,
+            lambda: self._configured.sessions_root().parent,
+            self._configured.options,
+            lambda: tuple(settings.get("models.prices")),
         )
         self._keys = Keys(key_variables, home.config / "keys.toml")
         self._budget = Budget(self._calls, lambda: budget_options(settings.get))

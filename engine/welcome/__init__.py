@@ -10,6 +10,7 @@ from engine.models.budget import estimate
 from engine.models.prices import price
 from engine.models.routes import BUILTIN, sanitise
 from engine.pipeline.context import Options
+from engine.sources.model import Source
 from engine.views import Backlog, Conversation, ModelOffer
 from engine.welcome.conversations import weigh
 from engine.welcome.offers import from_dsh, from_environment, on_this_machine
@@ -20,25 +21,25 @@ class Welcome:
 
     def __init__(
         self,
-        sessions_root: Callable[[], Path],
+        sources: Callable[[], Sequence[Source]],
+        dsh_home: Callable[[], Path],
         options: Callable[[], Options],
         own_prices: Callable[[], Sequence[str]],
         env: Mapping[str, str] = os.environ,
     ) -> None:
-        self._root = sessions_root
+        self._sources = sources
+        self._dsh_home = dsh_home
         self._options = options
         self._own_prices = own_prices
         self._env = env
 
     async def conversations(self) -> list[Conversation]:
         """Every conversation with its last change and about how much it holds; a sample of them is read."""
-        return await asyncio.to_thread(weigh, self._root())
+        return await asyncio.to_thread(weigh, self._sources())
 
     async def offers(self) -> list[ModelOffer]:
         """Models within reach: those of servers on this machine, of DSH's settings, and of keys in the environment."""
-        local, dsh = await asyncio.gather(
-            on_this_machine(), asyncio.to_thread(from_dsh, self._root().parent, self._env)
-        )
+        local, dsh = await asyncio.gather(on_this_machine(), asyncio.to_thread(from_dsh, self._dsh_home(), self._env))
         found: dict[tuple[str, str], ModelOffer] = {}
         for offer in (*local, *dsh, *from_environment(self._env)):
             found.setdefault((offer.provider, offer.model), offer)

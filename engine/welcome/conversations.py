@@ -3,12 +3,10 @@
 from collections import defaultdict
 from collections.abc import Sequence
 from itertools import islice
-from pathlib import Path
 
 from engine.collector.loggable import role_of, token_estimate
-from engine.sources.dsh import DshLog
-from engine.sources.dsh.discovery import discover
-from engine.sources.model import FoundLog
+from engine.sources.agents import BY_KEY
+from engine.sources.model import FoundLog, Source
 from engine.views import Conversation
 
 _SAMPLE_BYTES = 2_000_000
@@ -17,14 +15,15 @@ _LARGEST = 500_000
 _EVENTS = 20_000
 
 
-def weigh(root: Path, largest: int = _LARGEST) -> list[Conversation]:
+def weigh(sources: Sequence[Source], largest: int = _LARGEST) -> list[Conversation]:
     """Newest first. What the few small logs among the newest hold stands for the others, by the size of the files.
 
     `largest`: bytes of a log that is still read.
     """
     logs: defaultdict[str, list[FoundLog]] = defaultdict(list)
-    for log in discover(root).logs:
-        logs[log.session_id].append(log)
+    for source in sources:
+        for log in source.discover().logs:
+            logs[log.session_id].append(log)
     newest = sorted(logs.values(), key=lambda files: -max(file.mtime_ns for file in files))
     read: dict[str, tuple[int, int]] = {}
     budget = _SAMPLE_BYTES
@@ -47,7 +46,7 @@ def _conversation(files: list[FoundLog], known: tuple[int, int] | None, per_byte
 def _read(files: list[FoundLog]) -> tuple[int, int]:
     """Messages and tokens of the newest file of a conversation, which holds all that the older ones do."""
     messages = tokens = 0
-    log = DshLog(files[-1])
+    log = BY_KEY[files[-1].agent].open(files[-1], None)
     for event in islice(log.read(), _EVENTS):
         if log.cut is not None and event.seq >= log.cut and role_of(event) is not None:
             messages += 1

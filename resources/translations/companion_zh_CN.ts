@@ -27,12 +27,11 @@
     <message><source>A &amp;folder of your own…</source><translation>自选文件夹(&amp;F)…</translation></message>
     <message><source>A fault in the program stopped “{name}”. Details: {path}</source><translation>程序故障导致“{name}”停止。详情见：{path}</translation></message>
     <message><source>A key is never shown again. It goes to its provider only.</source><translation>密钥不会再次显示，只会发送给其提供商。</translation></message>
+    <message><source>A model gets parts of your conversations, secrets hidden, and its provider sees them. A model on this computer sends nothing away. More models, keys and limits are under Settings.</source><translation>模型会收到会话的部分内容（已隐藏机密），其提供方可以看到。本机上的模型不发送任何内容。更多模型、密钥和限额在设置中。</translation></message>
+    <message><source>A new shelf</source><translation>新书架</translation></message>
     <message><source>A task of “{name}” was discarded.</source><translation>“{name}”的一个任务已放弃。</translation></message>
     <message><source>Address</source><translation>地址</translation></message>
     <message><source>Address of the server, https://…/v1</source><translation>服务器地址，https://…/v1</translation></message>
-    <message><source>A model gets parts of your conversations, secrets hidden, and its provider sees them. A model on this computer sends nothing away. More models, keys and limits are under Settings.</source><translation>模型会收到会话的部分内容（已隐藏机密），其提供方可以看到。本机上的模型不发送任何内容。更多模型、密钥和限额在设置中。</translation></message>
-    <message><source>A new shelf</source><translation>新书架</translation></message>
-    <message><source>Address</source><translation>地址</translation></message>
     <message><source>All conversations are recorded: {amount}.</source><translation>记录全部会话：{amount}。</translation></message>
     <message><source>Another model</source><translation>添加其他模型</translation></message>
     <message><source>Archive of “{name}”</source><translation>“{name}”的归档</translation></message>
@@ -88,9 +87,9 @@
     <message><source>In a file only you can read</source><translation>保存在仅你可读的文件中</translation></message>
     <message><source>In the system's keyring</source><translation>保存在系统钥匙串中</translation></message>
     <message><source>Input</source><translation>输入</translation></message>
-    <message><source>It is removed wherever this program keeps it. This cannot be taken back.</source><translation>本程序保存的该密钥都会被移除。此操作无法撤销。</translation></message>
     <message><source>It is kept in {folder}.</source><translation>保存在 {folder} 中。</translation></message>
     <message><source>It is kept on the shelf “{name}”.</source><translation>保存在书架“{name}”上。</translation></message>
+    <message><source>It is removed wherever this program keeps it. This cannot be taken back.</source><translation>本程序保存的该密钥都会被移除。此操作无法撤销。</translation></message>
     <message><source>It must be {bounds}. Not saved.</source><translation>必须是{bounds}。未保存。</translation></message>
     <message><source>Its folder and everything in it stay where they are: {path}</source><translation>文件夹及其全部内容保持不变：{path}</translation></message>
     <message><source>Keep</source><translation>保留</translation></message>
@@ -139,7 +138,6 @@
     <message><source>Output</source><translation>输出</translation></message>
     <message><source>Pages of the settings</source><translation>设置页面</translation></message>
     <message><source>Parts of conversations go to these servers when a summary is made:</source><translation>生成摘要时，会话的部分内容会发送到这些服务器：</translation></message>
-    <message><source>Passwords and keys are hidden before anything is stored. Memory stays on this computer; parts of a conversation are sent to a model only if you add one in Settings.</source><translation>存储之前会隐藏密码和密钥。记忆保存在本机；只有在设置中添加模型后，会话的部分内容才会发送给该模型。</translation></message>
     <message><source>Paused until you resume</source><translation>已暂停，直到你恢复</translation></message>
     <message><source>Paused until {time}</source><translation>已暂停至 {time}</translation></message>
     <message><source>Place {place} of {count}: {name}</source><translation>第 {place} 位，共 {count} 位：{name}</translation></message>
@@ -183,9 +181,9 @@
     <message><source>Starting…</source><translation>正在启动…</translation></message>
     <message><source>Starts the program quietly when you log in.</source><translation>登录后在后台安静地启动本程序。</translation></message>
     <message><source>State</source><translation>状态</translation></message>
+    <message><source>Step {n} of {count}</source><translation>第 {n} 步，共 {count} 步</translation></message>
     <message><source>Stopped at: {hop}.</source><translation>停在：{hop}。</translation></message>
     <message><source>Stopping after the step at hand…</source><translation>完成当前步骤后停止…</translation></message>
-    <message><source>Step {n} of {count}</source><translation>第 {n} 步，共 {count} 步</translation></message>
     <message><source>Summaries are made without a model: free, and nothing leaves this computer.</source><translation>摘要无需模型即可生成：免费，且没有内容离开本机。</translation></message>
     <message><source>Summaries are switched off in Settings</source><translation>设置中已关闭总结</translation></message>
     <message><source>Summaries are written by {model}.</source><translation>摘要由 {model} 撰写。</translation></message>
@@ -200,9 +198,9 @@
     <message><source>The key in {name} is used.</source><translation>使用 {name} 中的密钥。</translation></message>
     <message><source>The key is kept. Press Test at a model to try it.</source><translation>密钥已保存。可在模型处点“测试”验证。</translation></message>
     <message><source>The key is removed.</source><translation>密钥已移除。</translation></message>
+    <message><source>The last {days} are recorded: {amount}.</source><translation>记录最近 {days}：{amount}。</translation></message>
     <message><source>The program sends nothing else: no statistics, no reports. Passwords and keys are hidden before anything is stored or sent. Memory itself is kept in files on this computer.</source><translation>程序不发送其他任何内容：没有统计，没有报告。密码和密钥在存储或发送前都会被隐藏。记忆本身保存在本机的文件中。</translation></message>
     <message><source>The setting was not taken back</source><translation>设置未能恢复</translation></message>
-    <message><source>The last {days} are recorded: {amount}.</source><translation>记录最近 {days}：{amount}。</translation></message>
     <message><source>The settings file has entries that are not known here and are kept: {names}.</source><translation>设置文件中有此处未知的条目，已保留：{names}。</translation></message>
     <message><source>The shelf “{name}” was disconnected.</source><translation>书架“{name}”已断开。</translation></message>
     <message><source>The summary is being made</source><translation>正在生成摘要</translation></message>
@@ -238,10 +236,10 @@
     <message><source>Working: {n} task left</source><translation>正在工作：剩余 {n} 个任务</translation></message>
     <message><source>Working: {n} tasks left</source><translation>正在工作：剩余 {n} 个任务</translation></message>
     <message><source>a limit of yours</source><translation>你设置的限额</translation></message>
+    <message><source>about </source><translation>约 </translation></message>
     <message><source>about {n} h left</source><translation>大约还需 {n} 小时</translation></message>
     <message><source>about {n} min left</source><translation>大约还需 {n} 分钟</translation></message>
     <message><source>as you said</source><translation>按你填写的</translation></message>
-    <message><source>about </source><translation>约 </translation></message>
     <message><source>at most {money}</source><translation>最多 {money}</translation></message>
     <message><source>built-in shelf</source><translation>内置书架</translation></message>
     <message><source>connected</source><translation>已连接</translation></message>
@@ -285,7 +283,6 @@
     <message><source>{effort} (not declared)</source><translation>{effort}（未声明）</translation></message>
     <message><source>{host} ({model})</source><translation>{host}（{model}）</translation></message>
     <message><source>{input} in, {output} out per million tokens ({currency})</source><translation>每百万 token 输入 {input}，输出 {output}（{currency}）</translation></message>
-    <message><source>unknown price</source><translation>价格未知</translation></message>
     <message><source>{name} is connected. Choose Use this shelf to record there.</source><translation>{name} 已连接。点“使用此书架”即可记录到那里。</translation></message>
     <message><source>{name} is disconnected. Its folder is untouched.</source><translation>{name} 已断开，文件夹保持不变。</translation></message>
     <message><source>{n} call</source><translation>{n} 次调用</translation></message>
@@ -318,11 +315,10 @@
     <message><source>{n} token</source><translation>{n} 个 token</translation></message>
     <message><source>{n} tokens</source><translation>{n} 个 token</translation></message>
     <message><source>{source}: {what} in {folder}</source><translation>{source}：{what}，位于 {folder}</translation></message>
-    <message><source>{week} in the last 7 days, {month} in the last 30 days</source><translation>最近 7 天 {week} 个，最近 30 天 {month} 个</translation></message>
+    <message><source>{week} of them in the last 7 days, {month} in the last 30 days</source><translation>其中最近 7 天 {week} 个，最近 30 天 {month} 个</translation></message>
     <message><source>{what}, per million tokens</source><translation>{what}，每百万 token</translation></message>
     <message><source>“{name}” was changed again since.</source><translation>“{name}”此后又被更改。</translation></message>
     <message><source>“{name}” was changed.</source><translation>“{name}”已更改。</translation></message>
-    <message><source>{week} of them in the last 7 days, {month} in the last 30 days</source><translation>其中最近 7 天 {week} 个，最近 30 天 {month} 个</translation></message>
 </context>
 <context>
     <name>engine</name>
