@@ -24,6 +24,7 @@ _VERBS = (
     ("rename", "Give a shelf another name; its folder and what is recorded of it stay."),
     ("status", "Say how a shelf is and how many of its entries have no vector yet."),
     ("embed", "Make the missing vectors of a shelf now."),
+    ("model", "Let a shelf search by meaning with an embedding model on this machine."),
     ("connect", "Connect a folder as a shelf."),
     ("disconnect", "Take a shelf out of the list; its files stay."),
     ("export", "Write a shelf as a Hypatia export, as JSON lines or as Markdown."),
@@ -55,6 +56,10 @@ def add_verbs(shelves: argparse.ArgumentParser) -> None:
                 one.add_argument("path", nargs="?", default="", help="an empty folder; beside the others if not given")
             case "rename":
                 one.add_argument("new", help="its new name")
+            case "model":
+                one.add_argument(
+                    "model", help="folder with model.onnx and tokenizer.json, or an installed model's name"
+                )
             case "embed":
                 one.add_argument("--anew", action="store_true", help="drop all vectors before, and make them again")
             case "export":
@@ -92,6 +97,9 @@ async def shelves(call: Call, options: argparse.Namespace, show: Show) -> None:
             show(await call("shelf-status", {"name": options.name}), _health)
         case "embed":
             show(await _long(call, "embed", {"name": options.name, "anew": options.anew}), _health)
+        case "model":
+            model = str(_absolute(options.model)) if _absolute(options.model).is_dir() else options.model
+            show(await call("model", {"name": options.name, "model": model}), _health)
         case "connect":
             result = await call("connect", {"path": path, "name": options.name})
             show(result, lambda r: f"Connected {r['name']}: {r['path']}")

@@ -93,6 +93,8 @@ async def _dispatch(engine: "Engine", method: str, params: dict[str, Any]) -> An
         case "embed":
             name = str(params.get("name") or engine.settings.get("shelf"))
             return asdict(await engine.shelf_care.embed(name, anew=bool(params.get("anew"))))
+        case "model":
+            return asdict(await engine.shelf_care.attach_model(str(params["name"]), str(params["model"])))
         case "shelf-job":
             return asdict(job) if (job := engine.shelf_care.job) is not None else None
         case "stop-shelf-job":

@@ -168,6 +168,12 @@ class ShelfCare:
         with _in_words("The shelf does not say how it is"):
             return await shelves.status(self._client(), name)
 
+    async def attach_model(self, name: str, model: str) -> ShelfHealth:
+        """Have a shelf search by meaning with an embedding model: an installed one, or a folder with its files."""
+        with _in_words("The model is not used"):
+            await shelves.attach_model(self._client(), name, model)
+        return await self.health(name)
+
     async def embed(self, name: str, *, anew: bool = False) -> ShelfHealth:
         """Make the missing vectors in bounded steps; `anew` drops all there are first, so ask a person before.
 

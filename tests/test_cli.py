@@ -12,12 +12,13 @@ import pytest
 
 from engine.cli import USAGE, main
 from tests.scenarios.program import Program, Shelf, until
+from tests.tools import onnx_model
 from tests.tools.dsh_logs import START_MS, LogWriter
 
 COMMANDS = [
     (), ("run",), ("status",), ("tasks",), ("tasks", "list"), ("tasks", "retry"), ("tasks", "discard"), ("summarize",),
     ("shelves",), ("shelves", "list"), ("shelves", "use"), ("shelves", "connect"), ("shelves", "disconnect"),
-    ("shelves", "create"), ("shelves", "rename"), ("shelves", "status"), ("shelves", "embed"),
+    ("shelves", "create"), ("shelves", "rename"), ("shelves", "status"), ("shelves", "embed"), ("shelves", "model"),
     ("settings",), ("settings", "list"), ("settings", "get"), ("settings", "set"), ("shelf-server",),
 ]  # fmt: skip
 REPORT = {
@@ -136,6 +137,9 @@ def test_json_of_every_command_is_stable(program: Program, tmp_path: Path) -> No
     assert set(program.json("shelves", "create", "third")) == shelf
     assert program.json("shelves", "rename", "third", "fourth")["name"] == "fourth"
     assert program.run("shelves", "embed", "fourth", code=1) == "", "there is no model"
+    assert program.run("shelves", "model", "fourth", str(tmp_path), code=1) == "", "nor here"
+    assert program.json("shelves", "model", "fourth", str(onnx_model.folder(tmp_path / "m")))["semantic_off"] == ""
+    assert program.json("shelves", "embed", "fourth")["pending"] == 0
     assert set(program.json("shelves", "status")) == {
         *("name", "pending", "passed_over", "embedder", "semantic_off", "attention", "paused", "model_changed"),
     }

@@ -112,6 +112,18 @@ async def status(client: ShelfClient, shelf: str) -> ShelfHealth:
     )
 
 
+async def attach_model(client: ShelfClient, shelf: str, model: str) -> None:
+    """Have a shelf search by meaning with a model: an installed one, or the folder of one. Raises ToolError.
+
+    A shelf that has vectors of another model, or asks an endpoint, is left as it is.
+    """
+    answer = await client.call("model_attach", {"name": model, "shelf": shelf})
+    if str(answer.get("result")).startswith("refused"):
+        raise ToolError(str(answer.get("hint") or answer["result"]))
+    if client.command.name != BUILT_IN:
+        await client.restart()
+
+
 async def drop_vectors(client: ShelfClient, shelf: str) -> None:
     """Have every vector made anew, because they are another model's. A Hypatia makes them at once, which takes long.
 

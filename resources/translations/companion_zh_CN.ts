@@ -451,6 +451,7 @@
     <message><source>The key for {label} holds characters that no key has.</source><translation>{label} 的密钥含有密钥中不会出现的字符。</translation></message>
     <message><source>The limit</source><translation>限额</translation></message>
     <message><source>The list has {n}.</source><translation>列表中有 {n} 个。</translation></message>
+    <message><source>The model is not used</source><translation>未能使用该模型</translation></message>
     <message><source>The name {host} is not known, so {label} cannot be reached.</source><translation>找不到主机名 {host}，因此无法连接 {label}。</translation></message>
     <message><source>The proxy set for this model or for this system is of a kind that is not supported.</source><translation>为此模型或系统设置的代理类型不受支持。</translation></message>
     <message><source>The proxy {where} does not answer.</source><translation>代理 {where} 没有响应。</translation></message>

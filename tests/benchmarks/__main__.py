@@ -9,7 +9,7 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
-from tests.benchmarks import costs, desktop, engine, queue, reading, shelf, shelf_large
+from tests.benchmarks import costs, desktop, engine, queue, reading, retrieval, shelf, shelf_calls, shelf_large
 from tests.benchmarks.figures import Figure, machine
 
 BENCHMARKS: dict[str, Callable[[Path], list[Figure]]] = {
@@ -19,7 +19,9 @@ BENCHMARKS: dict[str, Callable[[Path], list[Figure]]] = {
     "summaries": engine.summaries,
     "costs": costs.costs,
     "writes": shelf.writes,
+    "shelf-calls": shelf_calls.calls,
     "shelf-large": shelf_large.large,
+    "retrieval": retrieval.retrieval,
     "queue": queue.throughput,
     "large-ledger": queue.large_ledger,
     "turn-end": engine.turn_end_to_shelf,
@@ -49,7 +51,7 @@ def main() -> None:
         with tempfile.TemporaryDirectory(prefix="companion-") as scratch:
             try:
                 measured = BENCHMARKS[name](Path(scratch))
-            except FileNotFoundError as missing:  # no virtual screen or message bus here: measure the rest
+            except FileNotFoundError as missing:  # no screen, message bus or questions here: measure the rest
                 print(f"{name}: {missing}", file=sys.stderr)
                 continue
         figures += measured
