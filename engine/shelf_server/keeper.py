@@ -86,10 +86,6 @@ class Keeper:
         """Do what is due for one shelf; whether nothing is left. Raises ToolError, OSError, sqlite3.Error, Stopped."""
         shelf = Shelf(name, path)
         try:
-            mark = shelf.erasing()
-            if mark is not None and self._erased(shelf, path):
-                shelf.erased(mark)
-                mark = None
             caught_up = shelf.catch_up(_AT_ONCE)
             while not caught_up and not self._stop.wait(0.01):  # writers have their turn in between
                 caught_up = shelf.catch_up(_AT_ONCE)
@@ -99,6 +95,10 @@ class Keeper:
             if quiet and (path / f"{FILE}-wal").stat().st_size > _LONG_LOG:
                 shelf.shorten_log()
             waiting = shelf.semantic.waiting()
+            mark = shelf.erasing()
+            if mark is not None and self._erased(shelf, path):
+                shelf.erased(mark)
+                mark = None
         finally:
             shelf.close()
         if copies.due(path, self._clock()):
