@@ -13,6 +13,7 @@ from PySide6.QtWidgets import QApplication, QWidget
 from desktop import i18n
 from desktop.autostart import LoginFile, LoginRegistry
 from desktop.i18n import heard, join, tr
+from desktop.memory_desk import MemoryDesk
 from desktop.menu import CompanionMenu
 from desktop.notifications import Action, DesktopService, Notifier
 from desktop.review_desk import ReviewDesk
@@ -22,6 +23,7 @@ from desktop.welcome_desk import WelcomeDesk
 from desktop.widgets.geometry import Geometry
 from desktop.widgets.scheme import Scheme
 from desktop.windows.status import StatusWindow
+from desktop.words import summarise_sentence
 from engine.errors import CompanionError
 from engine.events import (
     Event,
@@ -35,9 +37,9 @@ from engine.events import (
     TaskSettled,
 )
 from engine.supervisor import Supervisor
-from engine.views import SummariseResult
 
 if TYPE_CHECKING:
+    from desktop.windows.memory import MemoryWindow
     from desktop.windows.review import ReviewWindow
     from desktop.windows.settings import SettingsWindow
     from desktop.windows.welcome import WelcomeWindow
@@ -77,6 +79,14 @@ class Companion:
         self._review: ReviewDesk | None = None
         self._welcome: WelcomeDesk | None = None
         self.geometry = Geometry(engine.home.data / "windows.json", self._keep_places)
+        self._memory = MemoryDesk(
+            engine,
+            self._supervisor,
+            menu,
+            lambda window: self.geometry.follow(window, "memory"),
+            lambda at: self.open_settings(at or "General"),
+            self.open_review,
+        )
         app = QApplication.instance()
         assert isinstance(app, QApplication)
         self._scheme = Scheme(app)
@@ -88,7 +98,7 @@ class Companion:
             DesktopService(),
             enabled=lambda: bool(engine.settings.get("notifications.enabled")),
             bubble=tray.bubble,
-            status_line=lambda sentence: self.status_window.tell(sentence),
+            status_line=self._tell,
         )
         tray.clicked.connect(lambda: tray.popup(self.open_status))
         tray.missing.connect(self._no_tray)
@@ -118,9 +128,9 @@ class Companion:
     # What a person asks for.
 
     def open_status(self) -> None:
-        """The window behind the icon; before the first answer that is Welcome."""
+        """The window behind the icon: the memory, or Welcome before the first answer."""
         if self.engine.status().answered:
-            _raise(self.status_window)
+            self.open_memory()
         else:
             self.open_welcome()
 
@@ -137,7 +147,17 @@ class Companion:
     def _welcomed(self) -> None:
         if self._welcome is not None:
             self._welcome.window.close()
-        _raise(self.status_window)
+
+    def open_memory(self, page: str = "") -> "MemoryWindow":
+        """The memory, at a page."""
+        window = self._memory.open(page)
+        _raise(window)
+        return window
+
+    @property
+    def memory_window(self) -> "MemoryWindow | None":
+        """The window, while it is open."""
+        return self._memory.window
 
     def open_review(self) -> None:
         """Everything that waits for the person."""
@@ -153,7 +173,7 @@ class Companion:
 
     def open_conversation(self, session_id: str) -> None:
         """A conversation, as far as it is remembered."""
-        self.open_status()
+        self.open_memory().open_conversation(session_id)
 
     def open_settings(self, at: str = "General") -> "SettingsWindow":
         """The settings, at a group's page or at the setting with a key."""
@@ -191,6 +211,7 @@ class Companion:
         menu.pause_chosen.connect(lambda until: self._act("pause", lambda: self.engine.pause(until)))
         menu.resume_chosen.connect(lambda: self._act("resume", self.engine.resume))
         menu.review_chosen.connect(self.open_review)
+        menu.memory_chosen.connect(self.open_status)
         menu.welcome_chosen.connect(self.open_welcome)
         menu.settings_chosen.connect(lambda: self.open_settings())
         menu.aboutToShow.connect(self._lists_changed.set)
@@ -219,7 +240,7 @@ class Companion:
 
     def _use_shelf(self, name: str) -> None:
         tell = self.settings_window.shelves.tell if self.settings_window is not None else None
-        self.status_window.tell(tr("Finishing what is being written, then switching to {name}…", name=name))
+        self._tell(tr("Finishing what is being written, then switching to {name}…", name=name))
         self._act("shelf", lambda: self.engine.use_shelf(name), tell)
 
     async def _summarise(self, session_id: str) -> str:
@@ -259,17 +280,29 @@ class Companion:
     async def _say(self, key: str, title: str, body: str) -> None:
         """An outcome a person waits for: in the window if one is open, else as a notification."""
         sentence = join(title, body) if body else title
-        self.status_window.tell(sentence)
+        self._tell(sentence)
         if not any(window.isVisible() for window in self._windows()):
             self.notifier.withdraw(key)
             await self.notifier.show(key, title, body, [("default", tr("Open"), self.open_status)])
 
     def _windows(self) -> list[QWidget]:
-        windows = (self.status_window, self.settings_window, self.review_window, self.welcome_window)
+        windows = (
+            self.status_window,
+            self.settings_window,
+            self.review_window,
+            self.memory_window,
+            self.welcome_window,
+        )
         return [one for one in windows if one is not None]
 
+    def _tell(self, sentence: str) -> None:
+        """The last thing worth saying, where somebody may read it."""
+        self.status_window.tell(sentence)
+        if self.memory_window is not None:
+            self.memory_window.tell(sentence)
+
     def _on_fault(self, name: str, error: BaseException) -> None:
-        self.status_window.tell(
+        self._tell(
             tr("A fault in the program stopped “{name}”. Details: {path}", name=name, path=self.engine.home.log_file)
         )
 
@@ -279,7 +312,7 @@ class Companion:
         body = tr(
             "On GNOME the extension AppIndicator brings them. Without it, start the program again to get this window."
         )
-        self.status_window.tell(f"{title}. {body}")
+        self._tell(f"{title}. {body}")
 
         async def also_outside() -> None:
             await self.notifier.show("no-tray", title, body, [])
@@ -308,7 +341,7 @@ class Companion:
             try:
                 await self._show_lists()
             except CompanionError as error:
-                self.status_window.tell(_whole(error))
+                self._tell(_whole(error))
             except Exception:
                 log.exception("lists were not refreshed")
             await asyncio.sleep(LISTS_PAUSE)
@@ -346,6 +379,7 @@ class Companion:
             page = settings.page()
         review_open = self.review_window is not None and self.review_window.isVisible()
         welcome_open = self.welcome_window is not None and self.welcome_window.isVisible()
+        memory_page = self._memory.close()
         for old in self._windows():
             old.deleteLater()
         self._settings = self._review = self._welcome = None
@@ -358,22 +392,10 @@ class Companion:
             self.open_welcome()
         if review_open:
             self.open_review()
+        if memory_page:
+            self.open_memory(memory_page)
         if page:
             self.open_settings(page)
-
-
-def summarise_sentence(result: SummariseResult) -> str:
-    """What *Summarise now* did (engine.md 11.1)."""
-    if result.queued:
-        return tr("The summary is being made")
-    reasons = {
-        "empty": tr("Everything in this conversation is summarised already"),
-        "busy": tr("This conversation is being summarised already"),
-        "disabled": tr("Summaries are switched off in Settings"),
-        "unavailable": tr("No summary can be made now: the shelf does not answer"),
-        "unknown-session": tr("This conversation is not known any more"),
-    }
-    return reasons.get(result.reason, result.reason)
 
 
 def _raise(window: QWidget) -> None:

@@ -25,6 +25,7 @@ class CompanionMenu(QMenu):
     pause_chosen = Signal(object)  # epoch seconds, or None for until resumed
     resume_chosen = Signal()
     review_chosen = Signal()
+    memory_chosen = Signal()
     settings_chosen = Signal()
     welcome_chosen = Signal()
     quit_chosen = Signal()
@@ -45,6 +46,7 @@ class CompanionMenu(QMenu):
         self.resume = self._entry(self, self.resume_chosen)
         self.addSeparator()
         self.review = self._entry(self, self.review_chosen)
+        self.memory = self._entry(self, self.memory_chosen)
         self.settings = self._entry(self, self.settings_chosen)
         self.welcome = self._entry(self, self.welcome_chosen)
         self.addSeparator()
@@ -74,6 +76,7 @@ class CompanionMenu(QMenu):
         self.open_end.setText(tr("Until &resumed"))
         self.resume.setText(tr("Resu&me"))
         self.review.setText(tr("&Review…"))
+        self.memory.setText(tr("Mem&ory…"))
         self.settings.setText(tr("S&ettings…"))
         self.welcome.setText(tr("&Welcome…"))
         self.quit.setText(tr("&Quit"))

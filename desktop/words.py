@@ -16,6 +16,7 @@ from engine.views import (
     SessionRow,
     State,
     Status,
+    SummariseResult,
 )
 
 MINUTE, HOUR, DAY = 60, 3600, 86_400
@@ -206,3 +207,17 @@ def offer_words(offer: ModelOffer) -> str:
     if offer.has_key:
         return tr("From DSH's settings; the key in {name} is used.", name=offer.key_name)
     return tr("From DSH's settings, without its key; enter one under Settings, Models.")
+
+
+def summarise_sentence(result: SummariseResult) -> str:
+    """What *Summarise now* did (engine.md 11.1)."""
+    if result.queued:
+        return tr("The summary is being made")
+    reasons = {
+        "empty": tr("Everything in this conversation is summarised already"),
+        "busy": tr("This conversation is being summarised already"),
+        "disabled": tr("Summaries are switched off in Settings"),
+        "unavailable": tr("No summary can be made now: the shelf does not answer"),
+        "unknown-session": tr("This conversation is not known any more"),
+    }
+    return reasons.get(result.reason, result.reason)

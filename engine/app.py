@@ -11,6 +11,7 @@ from typing import Any
 
 from engine import control, instance
 from engine.agent_sources import AgentSources
+from engine.browsing.parts import Browsing
 from engine.clock import ClockGap, on_wake_up
 from engine.collector.collector import Collector, Sweep
 from engine.collector.project import Projects
@@ -152,6 +153,7 @@ class Engine:
         )
         self._collector = self._new_collector()
         self._work: Work | None = None
+        self.browsing = Browsing.of(home, settings, ledger, lambda: self._client, self._notices.problems)
         self.forgetting = Forgetting(
             ledger,
             self._history,

@@ -394,3 +394,150 @@ class ForgottenConversation:
     session_id: str
     at: int
     done: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Day:
+    """What happened on one day (YYYY-MM-DD of the person's zone); money in the budget's currency.
+
+    `unpriced`: calls whose price is not known.
+    """
+
+    day: str
+    messages: int = 0
+    summaries: int = 0
+    archives: int = 0
+    lessons: int = 0
+    calls: int = 0
+    input_tokens: int = 0
+    output_tokens: int = 0
+    money: float = 0.0
+    unpriced: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class ShelfTotals:
+    """How many entries the shelf in use has; `tiers`: summaries (1) and archives (2 and above) by tier."""
+
+    messages: int
+    conversations: int
+    tiers: tuple[tuple[int, int], ...]
+    lessons: int
+    others: int
+
+
+@dataclass(frozen=True, slots=True)
+class Figures:
+    """Days, the oldest first; `totals` None where the shelf does not tell."""
+
+    days: tuple[Day, ...]
+    totals: ShelfTotals | None
+    currency: str
+
+
+@dataclass(frozen=True, slots=True)
+class ConversationDetail:
+    """One conversation. Times in epoch milliseconds; `recorded_to`: when the last recorded message was said, or 0."""
+
+    session_id: str
+    title: str
+    project: str
+    began: int
+    last_time: int
+    recorded_to: int
+    messages: int
+    status: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """An entry that was found by words; `session_id` where its name tells the conversation."""
+
+    name: str
+    kind: str
+    title: str
+    excerpt: str
+    project: str
+    session_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """An entry of the shelf; `kind` is `missing` where a statement names what is not there."""
+
+    name: str
+    kind: str
+    title: str
+    text: str
+    created_at: str
+    session_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """A statement between two entries."""
+
+    head: str
+    relation: str
+    tail: str
+
+
+@dataclass(frozen=True, slots=True)
+class Neighbourhood:
+    """An entry and what it is tied to; `left_out`: neighbours that are not shown."""
+
+    centre: Node
+    nodes: tuple[Node, ...]
+    links: tuple[Link, ...]
+    left_out: int
+
+
+@dataclass(frozen=True, slots=True)
+class CallRow:
+    """One model call: `at` in epoch milliseconds, `effort` what was sent, `money` None where no price is known."""
+
+    at: int
+    purpose: str
+    provider: str
+    model: str
+    effort: str
+    outcome: str
+    ms: int
+    input_tokens: int
+    output_tokens: int
+    reasoning_tokens: int
+    cached_tokens: int
+    money: float | None
+    currency: str
+    rejected: int
+    detail: str
+
+
+@dataclass(frozen=True, slots=True)
+class ShelfSize:
+    """A shelf on disk; `last_copy` in epoch seconds, 0 for none."""
+
+    name: str
+    path: str
+    connected: bool
+    bytes: int
+    last_copy: float
+
+
+@dataclass(frozen=True, slots=True)
+class HealthReport:
+    """How the program itself is. Memory in bytes, 0 where nobody says; no server runs with `server_pid` 0."""
+
+    pid: int
+    memory: int
+    server: str
+    server_pid: int
+    server_memory: int
+    ledger_bytes: int
+    log_bytes: int
+    free_bytes: int
+    shelves: tuple[ShelfSize, ...]
+    conversations: int
+    messages: int
+    troubled_logs: int

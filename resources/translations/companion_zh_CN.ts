@@ -13,6 +13,7 @@
     <message><source>&amp;List its models</source><translation>列出模型(&amp;L)</translation></message>
     <message><source>&amp;Manage…</source><translation>管理(&amp;M)…</translation></message>
     <message><source>&amp;Next</source><translation>下一步(&amp;N)</translation></message>
+    <message><source>&amp;Menu</source><translation>菜单(&amp;M)</translation></message>
     <message><source>&amp;Pause</source><translation>暂停(&amp;P)</translation></message>
     <message><source>&amp;Quit</source><translation>退出(&amp;Q)</translation></message>
     <message><source>&amp;Retry selected</source><translation>重试所选(&amp;R)</translation></message>
@@ -25,6 +26,7 @@
     <message><source>&amp;Welcome…</source><translation>欢迎(&amp;W)…</translation></message>
     <message><source>, </source><translation>，</translation></message>
     <message><source>A &amp;folder of your own…</source><translation>自选文件夹(&amp;F)…</translation></message>
+    <message><source>A copy is made once a day while the shelf is in use</source><translation>使用书架期间每天制作一份副本</translation></message>
     <message><source>A fault in the program stopped “{name}”. Details: {path}</source><translation>程序故障导致“{name}”停止。详情见：{path}</translation></message>
     <message><source>A key is never shown again. It goes to its provider only.</source><translation>密钥不会再次显示，只会发送给其提供商。</translation></message>
     <message><source>A model gets parts of your conversations, secrets hidden, and its provider sees them. A model on this computer sends nothing away. More models, keys and limits are under Settings.</source><translation>模型会收到会话的部分内容（已隐藏机密），其提供方可以看到。本机上的模型不发送任何内容。更多模型、密钥和限额在设置中。</translation></message>
@@ -33,25 +35,56 @@
     <message><source>Address</source><translation>地址</translation></message>
     <message><source>Address of the server, https://…/v1</source><translation>服务器地址，https://…/v1</translation></message>
     <message><source>All conversations are recorded: {amount}.</source><translation>记录全部会话：{amount}。</translation></message>
+    <message><source>A summary appears here when enough was said, or when you press Summarise now.</source><translation>内容足够多时，或按“立即总结”后，摘要会显示在这里。</translation></message>
+    <message><source>Activity</source><translation>活动</translation></message>
+    <message><source>Address</source><translation>地址</translation></message>
+    <message><source>Agent</source><translation>智能体</translation></message>
+    <message><source>All projects</source><translation>所有项目</translation></message>
     <message><source>Another model</source><translation>添加其他模型</translation></message>
+    <message><source>Answered</source><translation>已回答</translation></message>
+    <message><source>Answers</source><translation>有响应</translation></message>
+    <message><source>Any outcome</source><translation>任何结果</translation></message>
+    <message><source>Archive</source><translation>归档</translation></message>
     <message><source>Archive of “{name}”</source><translation>“{name}”的归档</translation></message>
     <message><source>As it is set in Settings now.</source><translation>与当前设置相同。</translation></message>
+    <message><source>Archives</source><translation>归档</translation></message>
+    <message><source>Archives, tier {n}</source><translation>归档，第 {n} 层</translation></message>
     <message><source>As the system</source><translation>跟随系统</translation></message>
     <message><source>Asking…</source><translation>正在询问…</translation></message>
     <message><source>Attempts so far</source><translation>此前的尝试</translation></message>
     <message><source>Budget</source><translation>预算</translation></message>
+    <message><source>Back</source><translation>返回</translation></message>
     <message><source>Built-in (no model): picks sentences out of the conversation. Nothing is sent, nothing is paid.</source><translation>内置提取（无需模型）：从会话中挑选原句。不发送任何内容，也不产生费用。</translation></message>
     <message><source>Cached input</source><translation>缓存输入</translation></message>
     <message><source>Cancel</source><translation>取消</translation></message>
     <message><source>Cancel: {what}</source><translation>取消：{what}</translation></message>
+    <message><source>Calls appear here once a model was asked. Without a model nothing is sent anywhere.</source><translation>询问模型后，调用会显示在这里。没有模型时不会向任何地方发送内容。</translation></message>
     <message><source>Changed. Default: {default}</source><translation>已更改。默认值：{default}</translation></message>
     <message><source>Choose a folder for the shelf</source><translation>选择书架的文件夹</translation></message>
+    <message><source>Check the files now</source><translation>立即检查文件</translation></message>
+    <message><source>Checking…</source><translation>正在检查…</translation></message>
+    <message><source>Choose a conversation to see what is kept of it.</source><translation>选择一个会话以查看保留的内容。</translation></message>
+    <message><source>Click an entry, or press Enter on it in the list, to go there.</source><translation>点击一个条目，或在列表中按回车，即可转到该条目。</translation></message>
+    <message><source>Close</source><translation>关闭</translation></message>
+    <message><source>Closer</source><translation>放大</translation></message>
+    <message><source>Comparing with earlier memories</source><translation>与先前的记忆比较</translation></message>
     <message><source>Connect a shelf folder</source><translation>连接书架文件夹</translation></message>
     <message><source>Conversation that cannot be read</source><translation>无法读取的会话</translation></message>
+    <message><source>Connected</source><translation>已连接</translation></message>
+    <message><source>Connections</source><translation>关联</translation></message>
+    <message><source>Connections appear here once there is a summary: what it covers, and which lessons come from it.</source><translation>有了摘要后，关联会显示在这里：它涵盖的内容，以及由它得出的经验。</translation></message>
+    <message><source>Conversation</source><translation>会话</translation></message>
+    <message><source>Conversations</source><translation>会话</translation></message>
     <message><source>Conversations appear here once one is recorded</source><translation>记录会话后会显示在这里</translation></message>
+    <message><source>Conversations appear here once one is recorded: after the next answer of your agent.</source><translation>记录会话后会显示在这里：在你的智能体下一次回答之后。</translation></message>
     <message><source>Conversations are recorded on the shelf in use.</source><translation>会话记录到使用中的书架。</translation></message>
     <message><source>Conversations known</source><translation>已知会话</translation></message>
     <message><source>Currency</source><translation>货币</translation></message>
+    <message><source>Conversations seen</source><translation>已看到的会话</translation></message>
+    <message><source>Copied. It holds no title, no project and no word of any conversation.</source><translation>已复制。其中不含标题、项目或任何会话内容。</translation></message>
+    <message><source>Copy diagnostics</source><translation>复制诊断信息</translation></message>
+    <message><source>Cost</source><translation>费用</translation></message>
+    <message><source>Cost per day</source><translation>每日费用</translation></message>
     <message><source>Dark</source><translation>深色</translation></message>
     <message><source>Discard</source><translation>丢弃</translation></message>
     <message><source>Discard these tasks?</source><translation>丢弃这些任务？</translation></message>
@@ -75,23 +108,47 @@
     <message><source>Everything in this conversation is summarised already</source><translation>此会话的内容均已总结</translation></message>
     <message><source>Failed task</source><translation>失败的任务</translation></message>
     <message><source>Filter</source><translation>筛选</translation></message>
+    <message><source>Entries of others</source><translation>他人的条目</translation></message>
+    <message><source>Entry</source><translation>条目</translation></message>
+    <message><source>Every call to a model in the last 35 days.</source><translation>最近 35 天内对模型的每次调用。</translation></message>
+    <message><source>Everything</source><translation>全部</translation></message>
+    <message><source>Everything in this conversation is summarised already</source><translation>此会话的内容均已总结</translation></message>
+    <message><source>Everything that is recorded has its summary.</source><translation>已记录的内容都有摘要。</translation></message>
+    <message><source>Facts for a report of a fault, without a word of any conversation</source><translation>用于报告故障的事实，不含任何会话内容</translation></message>
+    <message><source>Failed</source><translation>失败</translation></message>
+    <message><source>Farther away</source><translation>缩小</translation></message>
+    <message><source>Filter by model or purpose</source><translation>按模型或用途筛选</translation></message>
+    <message><source>Filter by title or project</source><translation>按标题或项目筛选</translation></message>
     <message><source>Finishing what is being written, then switching to {name}…</source><translation>正在完成写入，随后切换到 {name}…</translation></message>
     <message><source>Folder</source><translation>文件夹</translation></message>
+    <message><source>For</source><translation>用途</translation></message>
     <message><source>For 1 &amp;hour</source><translation>1 小时(&amp;H)</translation></message>
+    <message><source>Forget it</source><translation>遗忘</translation></message>
+    <message><source>Forget this conversation…</source><translation>遗忘此会话…</translation></message>
+    <message><source>Forget “{title}”?</source><translation>遗忘“{title}”？</translation></message>
+    <message><source>Found</source><translation>找到</translation></message>
     <message><source>Free of charge today: {what}</source><translation>今日免费使用：{what}</translation></message>
     <message><source>From DSH's settings, without its key; enter one under Settings, Models.</source><translation>来自 DSH 的设置，不含密钥；请在“设置 › 模型”中填写。</translation></message>
     <message><source>From DSH's settings; the key in {name} is used.</source><translation>来自 DSH 的设置；使用 {name} 中的密钥。</translation></message>
     <message><source>From now &amp;on</source><translation>从现在开始(&amp;O)</translation></message>
     <message><source>From the &amp;last</source><translation>最近(&amp;L)</translation></message>
     <message><source>How many days</source><translation>天数</translation></message>
+    <message><source>Free on this disk</source><translation>此磁盘剩余空间</translation></message>
+    <message><source>From &amp;now on</source><translation>从现在开始(&amp;N)</translation></message>
+    <message><source>From the &amp;last</source><translation>最近(&amp;L)</translation></message>
+    <message><source>From the shelf go: {what}.</source><translation>将从书架移除：{what}。</translation></message>
+    <message><source>Health</source><translation>健康状况</translation></message>
     <message><source>In a file only you can read</source><translation>保存在仅你可读的文件中</translation></message>
     <message><source>In the system's keyring</source><translation>保存在系统钥匙串中</translation></message>
     <message><source>Input</source><translation>输入</translation></message>
     <message><source>It is kept in {folder}.</source><translation>保存在 {folder} 中。</translation></message>
     <message><source>It is kept on the shelf “{name}”.</source><translation>保存在书架“{name}”上。</translation></message>
     <message><source>It is removed wherever this program keeps it. This cannot be taken back.</source><translation>本程序保存的该密钥都会被移除。此操作无法撤销。</translation></message>
+    <message><source>It goes from these shelves: {names}.</source><translation>将从这些书架移除：{names}。</translation></message>
+    <message><source>It is not recorded again, nor is what is said in it later. The log of your agent stays, and so do exports.</source><translation>它不会再被记录，之后在其中说的内容也不会。你的智能体的日志保留，导出的文件也保留。</translation></message>
     <message><source>It must be {bounds}. Not saved.</source><translation>必须是{bounds}。未保存。</translation></message>
     <message><source>Its folder and everything in it stay where they are: {path}</source><translation>文件夹及其全部内容保持不变：{path}</translation></message>
+    <message><source>Its log is gone: this cannot be undone.</source><translation>它的日志已不在：此操作无法撤销。</translation></message>
     <message><source>Keep</source><translation>保留</translation></message>
     <message><source>Keep in a file</source><translation>保存到文件</translation></message>
     <message><source>Keep it</source><translation>保存方式</translation></message>
@@ -100,27 +157,56 @@
     <message><source>Key of {name}</source><translation>{name} 的密钥</translation></message>
     <message><source>Keys</source><translation>密钥</translation></message>
     <message><source>Key…</source><translation>密钥…</translation></message>
+    <message><source>Kind</source><translation>类型</translation></message>
+    <message><source>Last copy</source><translation>最近副本</translation></message>
+    <message><source>Last said</source><translation>最近发言</translation></message>
+    <message><source>Lesson</source><translation>经验</translation></message>
+    <message><source>Lessons</source><translation>经验</translation></message>
+    <message><source>Lessons per day</source><translation>每日经验</translation></message>
     <message><source>Light</source><translation>浅色</translation></message>
     <message><source>Limit for a day: {what}</source><translation>每日限额：{what}</translation></message>
+    <message><source>Log of the companion</source><translation>本程序的日志</translation></message>
+    <message><source>Logs that are not simply fine</source><translation>有问题的日志</translation></message>
     <message><source>Looking for conversations…</source><translation>正在查找会话…</translation></message>
     <message><source>Memory</source><translation>记忆</translation></message>
+    <message><source>Mem&amp;ory…</source><translation>记忆(&amp;O)…</translation></message>
+    <message><source>Memory</source><translation>记忆</translation></message>
+    <message><source>Message</source><translation>消息</translation></message>
+    <message><source>Messages</source><translation>消息</translation></message>
+    <message><source>Messages on this shelf</source><translation>此书架上的消息</translation></message>
+    <message><source>Messages per day</source><translation>每日消息</translation></message>
     <message><source>Messages recorded today</source><translation>今日记录的消息</translation></message>
+    <message><source>Messages seen</source><translation>已看到的消息</translation></message>
+    <message><source>Messages, summaries and lessons that have any of your words appear here, the best first.</source><translation>含有你输入的任一词语的消息、摘要和经验会显示在这里，最相关的在前。</translation></message>
     <message><source>Model</source><translation>模型</translation></message>
+    <message><source>Model calls</source><translation>模型调用</translation></message>
+    <message><source>Model tokens per day</source><translation>每日模型 token</translation></message>
     <message><source>Model tokens used today</source><translation>今日使用的模型 token</translation></message>
     <message><source>Model: {route}</source><translation>模型：{route}</translation></message>
+    <message><source>Models</source><translation>模型</translation></message>
     <message><source>Move down</source><translation>下移</translation></message>
     <message><source>Move up</source><translation>上移</translation></message>
     <message><source>Name as the provider spells it</source><translation>按提供方的写法填写名称</translation></message>
     <message><source>Needs attention</source><translation>需要注意</translation></message>
     <message><source>Needs attention: {what}</source><translation>需要注意：{what}</translation></message>
     <message><source>No conversation</source><translation>没有会话</translation></message>
+    <message><source>No call fits this filter.</source><translation>没有符合此筛选条件的调用。</translation></message>
+    <message><source>No conversation has these words in its title or project.</source><translation>没有会话的标题或项目含有这些词语。</translation></message>
     <message><source>No conversation was found yet. They appear as soon as an agent writes one.</source><translation>尚未找到会话。智能体写入会话后即会出现。</translation></message>
+    <message><source>No longer there</source><translation>已不存在</translation></message>
+    <message><source>No model is set: summaries are put together from sentences of the conversation itself.</source><translation>未设置模型：摘要由会话自身的句子组成。</translation></message>
     <message><source>No setting matches.</source><translation>没有匹配的设置。</translation></message>
     <message><source>No summary can be made now: the shelf does not answer</source><translation>现在无法生成摘要：书架没有响应</translation></message>
+    <message><source>None yet</source><translation>尚无</translation></message>
     <message><source>Not added: {why}.</source><translation>未添加：{why}。</translation></message>
+    <message><source>Not answered yet</source><translation>尚未回答</translation></message>
+    <message><source>Not asked yet since the start</source><translation>启动后尚未询问</translation></message>
     <message><source>Not changed: {why}</source><translation>未更改：{why}</translation></message>
     <message><source>Not no&amp;w</source><translation>暂不(&amp;W)</translation></message>
+    <message><source>Not connected</source><translation>未连接</translation></message>
+    <message><source>Not now</source><translation>以后再说</translation></message>
     <message><source>Not recording yet: one question is open</source><translation>尚未开始记录：有一个问题等待回答</translation></message>
+    <message><source>Not usable</source><translation>无法使用</translation></message>
     <message><source>Nothing can be changed here until then, and nothing new is recorded.</source><translation>在此之前无法在这里更改设置，也不会记录新内容。</translation></message>
     <message><source>Nothing here matches the filter.</source><translation>没有符合筛选条件的内容。</translation></message>
     <message><source>Nothing is recorded before you answer.</source><translation>在你回答之前不会记录任何内容。</translation></message>
@@ -134,8 +220,20 @@
     <message><source>Open</source><translation>打开</translation></message>
     <message><source>Open Settings</source><translation>打开设置</translation></message>
     <message><source>Open conversation</source><translation>打开会话</translation></message>
+    <message><source>Nothing on this shelf has any of these words. Try fewer or other ones.</source><translation>此书架上没有含这些词语的内容。请尝试更少或其他词语。</translation></message>
+    <message><source>Nothing waits for you. When a task fails several times, it appears here with its reason.</source><translation>没有待处理的事项。任务多次失败后会连同原因显示在这里。</translation></message>
+    <message><source>Nothing yet</source><translation>尚无</translation></message>
+    <message><source>Nothing: all of it is summarised</source><translation>无：已全部总结</translation></message>
+    <message><source>Nothing: this entry stands alone</source><translation>无：此条目没有关联</translation></message>
+    <message><source>On GNOME the extension AppIndicator brings them. Without it, start the program again to get this window.</source><translation>在 GNOME 上可安装 AppIndicator 扩展来显示图标。没有扩展时，再次启动程序即可打开此窗口。</translation></message>
+    <message><source>Only until the program ends</source><translation>仅保留到程序退出</translation></message>
+    <message><source>Open</source><translation>打开</translation></message>
+    <message><source>Open the conversation</source><translation>打开会话</translation></message>
     <message><source>Open the file</source><translation>打开文件</translation></message>
     <message><source>Output</source><translation>输出</translation></message>
+    <message><source>Outcome</source><translation>结果</translation></message>
+    <message><source>Overview</source><translation>概览</translation></message>
+    <message><source>Pages</source><translation>页面</translation></message>
     <message><source>Pages of the settings</source><translation>设置页面</translation></message>
     <message><source>Parts of conversations go to these servers when a summary is made:</source><translation>生成摘要时，会话的部分内容会发送到这些服务器：</translation></message>
     <message><source>Paused until you resume</source><translation>已暂停，直到你恢复</translation></message>
@@ -145,9 +243,15 @@
     <message><source>Price: {source}</source><translation>价格：{source}</translation></message>
     <message><source>Price…</source><translation>价格…</translation></message>
     <message><source>Program</source><translation>程序</translation></message>
+    <message><source>Picture of the connections</source><translation>关联图</translation></message>
+    <message><source>Process {n}</source><translation>进程 {n}</translation></message>
+    <message><source>Project</source><translation>项目</translation></message>
     <message><source>Provider</source><translation>提供方</translation></message>
+    <message><source>Received</source><translation>接收</translation></message>
     <message><source>Record</source><translation>记录</translation></message>
     <message><source>Recorded are the messages between you and the agents. Passwords and keys are hidden before anything is stored, and what tools read or wrote is left out.</source><translation>记录的是你与智能体之间的消息。密码和密钥在保存前会被隐藏，工具读写的内容不记录。</translation></message>
+    <message><source>Record to s&amp;helf</source><translation>记录到书架(&amp;H)</translation></message>
+    <message><source>Recorded up to</source><translation>已记录至</translation></message>
     <message><source>Recording of “{name}”</source><translation>“{name}”的记录</translation></message>
     <message><source>Recording starts anew with this change.</source><translation>更改后会重新开始记录。</translation></message>
     <message><source>Recording to {name} now</source><translation>现在记录到 {name}</translation></message>
@@ -157,25 +261,40 @@
     <message><source>Remove {name}</source><translation>移除 {name}</translation></message>
     <message><source>Reset</source><translation>重置</translation></message>
     <message><source>Reset “{name}”</source><translation>重置“{name}”</translation></message>
+    <message><source>Resting: it is started when it is needed</source><translation>休息中：需要时会启动</translation></message>
     <message><source>Resu&amp;me</source><translation>恢复(&amp;M)</translation></message>
+    <message><source>Results</source><translation>结果</translation></message>
     <message><source>Retry</source><translation>重试</translation></message>
     <message><source>Retry with</source><translation>换模型重试</translation></message>
     <message><source>Retry with {route}</source><translation>用 {route} 重试</translation></message>
     <message><source>Review</source><translation>待处理</translation></message>
     <message><source>Runs on this computer; nothing is sent away.</source><translation>在本机运行，不发送任何内容。</translation></message>
+    <message><source>Review ({n})</source><translation>待处理（{n}）</translation></message>
+    <message><source>Review…</source><translation>待处理…</translation></message>
+    <message><source>Rule</source><translation>规则</translation></message>
     <message><source>S&amp;ettings…</source><translation>设置(&amp;E)…</translation></message>
     <message><source>S&amp;ummarise now</source><translation>立即总结(&amp;U)</translation></message>
     <message><source>Save &amp;key</source><translation>保存密钥(&amp;K)</translation></message>
     <message><source>Save price</source><translation>保存价格</translation></message>
+    <message><source>Save as CSV</source><translation>另存为 CSV</translation></message>
+    <message><source>Save as CSV…</source><translation>另存为 CSV…</translation></message>
+    <message><source>Search</source><translation>搜索</translation></message>
     <message><source>Search settings</source><translation>搜索设置</translation></message>
     <message><source>Select &amp;all</source><translation>全选(&amp;A)</translation></message>
     <message><source>Select “{what}”</source><translation>选择“{what}”</translation></message>
+    <message><source>Seconds</source><translation>秒</translation></message>
+    <message><source>Sent</source><translation>发送</translation></message>
     <message><source>Settings</source><translation>设置</translation></message>
     <message><source>Shelf</source><translation>书架</translation></message>
     <message><source>Shelf entry of “{name}”</source><translation>“{name}”的书架条目</translation></message>
+    <message><source>Shelf server ({name})</source><translation>书架服务（{name}）</translation></message>
     <message><source>Shelf: {name}</source><translation>书架：{name}</translation></message>
     <message><source>Shelf: {name} ({server})</source><translation>书架：{name}（{server}）</translation></message>
     <message><source>Show {n} more</source><translation>再显示 {n} 项</translation></message>
+    <message><source>Shelves</source><translation>书架</translation></message>
+    <message><source>Show all</source><translation>显示全部</translation></message>
+    <message><source>Show connections</source><translation>显示关联</translation></message>
+    <message><source>Size</source><translation>大小</translation></message>
     <message><source>Start at &amp;login</source><translation>登录时启动(&amp;L)</translation></message>
     <message><source>Start at login was not changed</source><translation>登录时启动未更改</translation></message>
     <message><source>Starting…</source><translation>正在启动…</translation></message>
@@ -187,39 +306,68 @@
     <message><source>Summaries are made without a model: free, and nothing leaves this computer.</source><translation>摘要无需模型即可生成：免费，且没有内容离开本机。</translation></message>
     <message><source>Summaries are switched off in Settings</source><translation>设置中已关闭总结</translation></message>
     <message><source>Summaries are written by {model}.</source><translation>摘要由 {model} 撰写。</translation></message>
+    <message><source>Summaries</source><translation>摘要</translation></message>
+    <message><source>Summaries and lessons of the conversation</source><translation>会话的摘要和经验</translation></message>
+    <message><source>Summaries are switched off in Settings</source><translation>设置中已关闭总结</translation></message>
+    <message><source>Summaries per day</source><translation>每日摘要</translation></message>
+    <message><source>Summarise all</source><translation>全部总结</translation></message>
+    <message><source>Summarise all…</source><translation>全部总结…</translation></message>
+    <message><source>Summarise now</source><translation>立即总结</translation></message>
+    <message><source>Summarising all of it takes {work} and at most {tokens} tokens, of unknown price.</source><translation>全部总结需要{work}，最多 {tokens} 个 token，价格未知。</translation></message>
+    <message><source>Summarising all of it takes {work} and at most {tokens} tokens, {price} at most.</source><translation>全部总结需要{work}，最多 {tokens} 个 token，最多 {price}。</translation></message>
+    <message><source>Summarising all of it takes {work} and at most {tokens} tokens. It costs nothing.</source><translation>全部总结需要{work}，最多 {tokens} 个 token。不产生费用。</translation></message>
+    <message><source>Summary</source><translation>摘要</translation></message>
     <message><source>Summary of “{name}”</source><translation>“{name}”的摘要</translation></message>
     <message><source>Take over {n} conversation</source><translation>接管 {n} 个会话</translation></message>
     <message><source>Take over {n} conversations</source><translation>接管 {n} 个会话</translation></message>
+    <message><source>Taboo</source><translation>禁忌</translation></message>
     <message><source>Takes effect at once.</source><translation>立即生效。</translation></message>
+    <message><source>Tasks</source><translation>任务</translation></message>
     <message><source>Tasks left</source><translation>剩余任务</translation></message>
     <message><source>Test</source><translation>测试</translation></message>
     <message><source>Test {name}</source><translation>测试 {name}</translation></message>
+    <message><source>The companion</source><translation>本程序</translation></message>
+    <message><source>The companion’s own file</source><translation>本程序自己的文件</translation></message>
+    <message><source>The companion’s own file is damaged: {what}</source><translation>本程序自己的文件已损坏：{what}</translation></message>
+    <message><source>The companion’s own file is whole.</source><translation>本程序自己的文件完好。</translation></message>
+    <message><source>The conversation is recorded again from its log; its summaries are made anew.</source><translation>会话正从其日志重新记录；摘要会重新生成。</translation></message>
     <message><source>The conversation itself is kept. You can make it again later with Summarise now.</source><translation>会话本身会保留。之后可用“立即总结”重新生成。</translation></message>
     <message><source>The key in {name} is used.</source><translation>使用 {name} 中的密钥。</translation></message>
+    <message><source>The entry in the middle</source><translation>中间的条目</translation></message>
+    <message><source>The entry that is chosen</source><translation>选中的条目</translation></message>
     <message><source>The key is kept. Press Test at a model to try it.</source><translation>密钥已保存。可在模型处点“测试”验证。</translation></message>
     <message><source>The key is removed.</source><translation>密钥已移除。</translation></message>
     <message><source>The last {days} are recorded: {amount}.</source><translation>记录最近 {days}：{amount}。</translation></message>
     <message><source>The program sends nothing else: no statistics, no reports. Passwords and keys are hidden before anything is stored or sent. Memory itself is kept in files on this computer.</source><translation>程序不发送其他任何内容：没有统计，没有报告。密码和密钥在存储或发送前都会被隐藏。记忆本身保存在本机的文件中。</translation></message>
     <message><source>The setting was not taken back</source><translation>设置未能恢复</translation></message>
+    <message><source>The plots are being drawn…</source><translation>正在绘制图表…</translation></message>
     <message><source>The settings file has entries that are not known here and are kept: {names}.</source><translation>设置文件中有此处未知的条目，已保留：{names}。</translation></message>
     <message><source>The shelf “{name}” was disconnected.</source><translation>书架“{name}”已断开。</translation></message>
     <message><source>The summary is being made</source><translation>正在生成摘要</translation></message>
+    <message><source>There is more on the shelf than is shown here.</source><translation>书架上的内容多于此处所示。</translation></message>
     <message><source>Thinking effort</source><translation>思考强度</translation></message>
     <message><source>Thinking effort of {name}</source><translation>{name} 的思考强度</translation></message>
     <message><source>This conversation is being summarised already</source><translation>此会话正在总结中</translation></message>
     <message><source>This conversation is not known any more</source><translation>此会话已不存在</translation></message>
     <message><source>This desktop shows no tray icons</source><translation>此桌面不显示托盘图标</translation></message>
+    <message><source>This entry belongs to no conversation recorded here.</source><translation>此条目不属于这里记录的任何会话。</translation></message>
+    <message><source>This entry was written by somebody else; it belongs to no conversation recorded here.</source><translation>此条目由他人写入；不属于这里记录的任何会话。</translation></message>
     <message><source>This model is in the list already.</source><translation>列表中已有此模型。</translation></message>
+    <message><source>Tokens</source><translation>Token</translation></message>
     <message><source>Type or paste the key first.</source><translation>请先输入或粘贴密钥。</translation></message>
     <message><source>Type the address of the server.</source><translation>请填写服务器地址。</translation></message>
     <message><source>Type the name of the model.</source><translation>请输入模型名称。</translation></message>
     <message><source>Type the price of a million tokens as numbers, 0 where it is free.</source><translation>请用数字填写每百万 token 的价格，免费则填 0。</translation></message>
     <message><source>Undo: {what}</source><translation>撤销：{what}</translation></message>
+    <message><source>Undo</source><translation>撤销</translation></message>
+    <message><source>Undo records it again from its log, as far as that is still there; its summaries are made anew.</source><translation>撤销会从其日志重新记录（只要日志还在）；摘要会重新生成。</translation></message>
     <message><source>Until &amp;resumed</source><translation>直到恢复(&amp;R)</translation></message>
     <message><source>Until &amp;tomorrow, 06:00</source><translation>到明天 06:00(&amp;T)</translation></message>
     <message><source>Up to date</source><translation>已是最新</translation></message>
     <message><source>Use the built-in price</source><translation>使用内置价格</translation></message>
     <message><source>Used today: {what}</source><translation>今日已用：{what}</translation></message>
+    <message><source>Waiting</source><translation>等待中</translation></message>
+    <message><source>Waiting for a summary</source><translation>等待总结</translation></message>
     <message><source>Waiting for you: {n}</source><translation>等待你处理：{n}</translation></message>
     <message><source>Waiting until they can be done</source><translation>等待可以处理</translation></message>
     <message><source>Welcome</source><translation>欢迎</translation></message>
@@ -227,10 +375,15 @@
     <message><source>What is said from now on is recorded.</source><translation>从现在起的对话会被记录。</translation></message>
     <message><source>What is shown</source><translation>显示内容</translation></message>
     <message><source>What leaves this computer</source><translation>哪些内容会离开本机</translation></message>
+    <message><source>What it is connected with</source><translation>与其关联的条目</translation></message>
     <message><source>What to do: {action}</source><translation>怎么办：{action}</translation></message>
     <message><source>Where is memory kept?</source><translation>记忆保存在哪里？</translation></message>
     <message><source>Which conversations may be recorded?</source><translation>可以记录哪些会话？</translation></message>
     <message><source>Which model writes the summaries?</source><translation>由哪个模型撰写摘要？</translation></message>
+    <message><source>What to look in</source><translation>查找范围</translation></message>
+    <message><source>When</source><translation>时间</translation></message>
+    <message><source>Which conversations may be recorded?</source><translation>可以记录哪些会话？</translation></message>
+    <message><source>Words to look for on this shelf</source><translation>在此书架上查找的词语</translation></message>
     <message><source>Work on “{name}”</source><translation>“{name}”的处理</translation></message>
     <message><source>Working</source><translation>正在工作</translation></message>
     <message><source>Working: {n} task left</source><translation>正在工作：剩余 {n} 个任务</translation></message>
@@ -241,9 +394,13 @@
     <message><source>about {n} min left</source><translation>大约还需 {n} 分钟</translation></message>
     <message><source>as you said</source><translation>按你填写的</translation></message>
     <message><source>at most {money}</source><translation>最多 {money}</translation></message>
+    <message><source>belongs to</source><translation>属于</translation></message>
     <message><source>built-in shelf</source><translation>内置书架</translation></message>
+    <message><source>comes from</source><translation>来自</translation></message>
     <message><source>connected</source><translation>已连接</translation></message>
     <message><source>connecting to the server</source><translation>连接服务器</translation></message>
+    <message><source>contradicts</source><translation>与其矛盾</translation></message>
+    <message><source>covers</source><translation>涵盖</translation></message>
     <message><source>day</source><translation>天</translation></message>
     <message><source>days</source><translation>天</translation></message>
     <message><source>default</source><translation>默认</translation></message>
@@ -253,7 +410,12 @@
     <message><source>folder is gone</source><translation>文件夹不存在</translation></message>
     <message><source>free</source><translation>免费</translation></message>
     <message><source>free of charge</source><translation>免费</translation></message>
+    <message><source>has</source><translation>包含</translation></message>
     <message><source>in use</source><translation>使用中</translation></message>
+    <message><source>is contradicted by</source><translation>与之矛盾的有</translation></message>
+    <message><source>is covered by</source><translation>被涵盖于</translation></message>
+    <message><source>is refined by</source><translation>被细化为</translation></message>
+    <message><source>is replaced by</source><translation>被取代为</translation></message>
     <message><source>just now</source><translation>刚刚</translation></message>
     <message><source>key from {variable}</source><translation>密钥来自 {variable}</translation></message>
     <message><source>key in a private file</source><translation>密钥在私有文件中</translation></message>
@@ -265,6 +427,9 @@
     <message><source>never asked</source><translation>从未调用</translation></message>
     <message><source>no key</source><translation>没有密钥</translation></message>
     <message><source>none</source><translation>无</translation></message>
+    <message><source>led to</source><translation>产生</translation></message>
+    <message><source>lessons</source><translation>经验</translation></message>
+    <message><source>messages</source><translation>消息</translation></message>
     <message><source>off</source><translation>关</translation></message>
     <message><source>on</source><translation>开</translation></message>
     <message><source>on this machine</source><translation>本机</translation></message>
@@ -283,10 +448,22 @@
     <message><source>{effort} (not declared)</source><translation>{effort}（未声明）</translation></message>
     <message><source>{host} ({model})</source><translation>{host}（{model}）</translation></message>
     <message><source>{input} in, {output} out per million tokens ({currency})</source><translation>每百万 token 输入 {input}，输出 {output}（{currency}）</translation></message>
+    <message><source>refines</source><translation>细化</translation></message>
+    <message><source>replaces</source><translation>取代</translation></message>
+    <message><source>running</source><translation>运行中</translation></message>
+    <message><source>summaries</source><translation>摘要</translation></message>
+    <message><source>tokens</source><translation>token</translation></message>
+    <message><source>unknown price</source><translation>价格未知</translation></message>
+    <message><source>{calls}, {sent} tokens sent, {received} received</source><translation>{calls}，发送 {sent} 个 token，接收 {received} 个</translation></message>
     <message><source>{name} is connected. Choose Use this shelf to record there.</source><translation>{name} 已连接。点“使用此书架”即可记录到那里。</translation></message>
     <message><source>{name} is disconnected. Its folder is untouched.</source><translation>{name} 已断开，文件夹保持不变。</translation></message>
+    <message><source>{n} archive</source><translation>{n} 个归档</translation></message>
+    <message><source>{n} archive that covers it goes too and is made again without it.</source><translation>涵盖它的 {n} 个归档也会移除，并在去掉它之后重新生成。</translation></message>
+    <message><source>{n} archives</source><translation>{n} 个归档</translation></message>
+    <message><source>{n} archives that cover it go too and are made again without it.</source><translation>涵盖它的 {n} 个归档也会移除，并在去掉它之后重新生成。</translation></message>
     <message><source>{n} call</source><translation>{n} 次调用</translation></message>
     <message><source>{n} call of unknown price</source><translation>{n} 次调用价格未知</translation></message>
+    <message><source>{n} call was written to {path}.</source><translation>已将 {n} 次调用写入 {path}。</translation></message>
     <message><source>{n} calls</source><translation>{n} 次调用</translation></message>
     <message><source>{n} calls of unknown price</source><translation>{n} 次调用价格未知</translation></message>
     <message><source>{n} conversation</source><translation>{n} 个会话</translation></message>
@@ -300,6 +477,26 @@
     <message><source>{n} failed task waits for you</source><translation>{n} 个失败的任务等待你处理</translation></message>
     <message><source>{n} failed tasks wait for you</source><translation>{n} 个失败的任务等待你处理</translation></message>
     <message><source>{n} h ago</source><translation>{n} 小时前</translation></message>
+    <message><source>{n} calls were written to {path}.</source><translation>已将 {n} 次调用写入 {path}。</translation></message>
+    <message><source>{n} conversation</source><translation>{n} 个会话</translation></message>
+    <message><source>{n} conversation is recorded and not wholly summarised.</source><translation>{n} 个会话已记录但尚未完全总结。</translation></message>
+    <message><source>{n} conversation, {size}</source><translation>{n} 个会话，{size}</translation></message>
+    <message><source>{n} conversations</source><translation>{n} 个会话</translation></message>
+    <message><source>{n} conversations are recorded and not wholly summarised.</source><translation>{n} 个会话已记录但尚未完全总结。</translation></message>
+    <message><source>{n} conversations, {size}</source><translation>{n} 个会话，{size}</translation></message>
+    <message><source>{n} entries, the best first</source><translation>{n} 个条目，最相关的在前</translation></message>
+    <message><source>{n} entry, the best first</source><translation>{n} 个条目，最相关的在前</translation></message>
+    <message><source>{n} failed</source><translation>{n} 个失败</translation></message>
+    <message><source>{n} failed task</source><translation>{n} 个失败的任务</translation></message>
+    <message><source>{n} failed task waits for you</source><translation>{n} 个失败的任务等待你处理</translation></message>
+    <message><source>{n} failed tasks wait for you</source><translation>{n} 个失败的任务等待你处理</translation></message>
+    <message><source>{n} h ago</source><translation>{n} 小时前</translation></message>
+    <message><source>{n} lesson</source><translation>{n} 条经验</translation></message>
+    <message><source>{n} lesson stays, because another conversation supports it.</source><translation>{n} 条经验保留，因为另一个会话支持它。</translation></message>
+    <message><source>{n} lesson was left out: no evidence</source><translation>略去 {n} 条经验：没有依据</translation></message>
+    <message><source>{n} lessons</source><translation>{n} 条经验</translation></message>
+    <message><source>{n} lessons stay, because other conversations support them.</source><translation>{n} 条经验保留，因为其他会话支持它们。</translation></message>
+    <message><source>{n} lessons were left out: no evidence</source><translation>略去 {n} 条经验：没有依据</translation></message>
     <message><source>{n} message</source><translation>{n} 条消息</translation></message>
     <message><source>{n} message recorded today</source><translation>今日已记录 {n} 条消息</translation></message>
     <message><source>{n} messages</source><translation>{n} 条消息</translation></message>
@@ -310,15 +507,30 @@
     <message><source>{n} models. Choose one, or type a part of its name.</source><translation>共 {n} 个模型。请选择一个，或输入名称的一部分。</translation></message>
     <message><source>{n} thing waits for you</source><translation>{n} 项待处理</translation></message>
     <message><source>{n} things wait for you</source><translation>{n} 项待处理</translation></message>
+    <message><source>{n} more are not shown</source><translation>另有 {n} 个未显示</translation></message>
+    <message><source>{n} of {all}</source><translation>{all} 中的 {n}</translation></message>
+    <message><source>{n} summaries</source><translation>{n} 个摘要</translation></message>
+    <message><source>{n} summaries are being made</source><translation>正在生成 {n} 个摘要</translation></message>
+    <message><source>{n} summary</source><translation>{n} 个摘要</translation></message>
+    <message><source>{n} summary is being made</source><translation>正在生成 {n} 个摘要</translation></message>
     <message><source>{n} time</source><translation>{n} 次</translation></message>
     <message><source>{n} times</source><translation>{n} 次</translation></message>
     <message><source>{n} token</source><translation>{n} 个 token</translation></message>
     <message><source>{n} tokens</source><translation>{n} 个 token</translation></message>
+    <message><source>{n} tokens wait for a summary</source><translation>{n} 个 token 等待总结</translation></message>
+    <message><source>{n} wait until they can be done</source><translation>{n} 个等到可以进行时</translation></message>
+    <message><source>{n} waits until it can be done</source><translation>{n} 个等到可以进行时</translation></message>
+    <message><source>{size} of memory</source><translation>{size} 内存</translation></message>
     <message><source>{source}: {what} in {folder}</source><translation>{source}：{what}，位于 {folder}</translation></message>
     <message><source>{week} of them in the last 7 days, {month} in the last 30 days</source><translation>其中最近 7 天 {week} 个，最近 30 天 {month} 个</translation></message>
+    <message><source>{tokens}, {n} of them for thinking</source><translation>{tokens}，其中 {n} 个用于思考</translation></message>
+    <message><source>{tokens}, {n} of them from the provider’s cache</source><translation>{tokens}，其中 {n} 个来自提供商的缓存</translation></message>
+    <message><source>{week} in the last 7 days, {month} in the last 30 days</source><translation>最近 7 天 {week} 个，最近 30 天 {month} 个</translation></message>
     <message><source>{what}, per million tokens</source><translation>{what}，每百万 token</translation></message>
     <message><source>“{name}” was changed again since.</source><translation>“{name}”此后又被更改。</translation></message>
     <message><source>“{name}” was changed.</source><translation>“{name}”已更改。</translation></message>
+    <message><source>“{title}” is being forgotten…</source><translation>正在遗忘“{title}”…</translation></message>
+    <message><source>“{title}” is forgotten.</source><translation>已遗忘“{title}”。</translation></message>
 </context>
 <context>
     <name>engine</name>
@@ -470,6 +682,7 @@
     <message><source>The system's keyring cannot be used. {why}</source><translation>无法使用系统钥匙串。{why}</translation></message>
     <message><source>The task was not brought back</source><translation>任务未能恢复</translation></message>
     <message><source>The vectors were not made</source><translation>未能生成向量</translation></message>
+    <message><source>The table was not written</source><translation>未能写入表格</translation></message>
     <message><source>There is no key for {label}.</source><translation>没有 {label} 的密钥。</translation></message>
     <message><source>There is no setting {key}.</source><translation>没有名为 {key} 的设置。</translation></message>
     <message><source>There is no such model</source><translation>没有这个模型</translation></message>
@@ -492,6 +705,7 @@
     <message><source>Top up at {label}, or wait.</source><translation>请到 {label} 充值，或等待。</translation></message>
     <message><source>Try again later.</source><translation>请稍后再试。</translation></message>
     <message><source>Try again.</source><translation>请重试。</translation></message>
+    <message><source>Try other words, or try again later.</source><translation>请尝试其他词语，或稍后再试。</translation></message>
     <message><source>Two writers on the shelf “{shelf}” would summarise and pay for everything twice, so nothing is recorded now.</source><translation>书架“{shelf}”若有两个写入者，一切都会被总结并付费两次，因此现在不记录。</translation></message>
     <message><source>Type the address.</source><translation>请填写地址。</translation></message>
     <message><source>Until then this entry is left out.</source><translation>在此之前忽略该项。</translation></message>

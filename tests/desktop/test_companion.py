@@ -249,16 +249,17 @@ async def test_a_setting_changed_elsewhere_appears_in_the_open_window(tmp_path) 
 
 async def test_a_second_start_raises_the_window(tmp_path) -> None:
     async with living(tmp_path, answer="now") as one:
-        assert not one.companion.status_window.isVisible()
+        assert one.companion.memory_window is None
         one.engine.show()
-        assert one.companion.status_window.isVisible()
+        assert one.companion.memory_window is not None and one.companion.memory_window.isVisible()
 
 
 async def test_quit_from_menu_and_window(tmp_path) -> None:
     async with living(tmp_path, answer="now") as one:
         one.companion.menu.quit.trigger()
-        one.companion.open_status()
-        next(b for b in one.companion.status_window.findChildren(QPushButton) if b.text() == "&Quit").click()
+        menu = one.companion.open_memory().menu_button.menu()
+        assert menu is one.companion.menu
+        next(entry for entry in menu.actions() if entry.text() == "&Quit").trigger()
         assert one.quits == ["quit", "quit"]
 
 
@@ -266,11 +267,12 @@ async def test_without_a_panel_the_window_comes_and_says_how_to_get_the_icon(tmp
     async with living(tmp_path, answer="now") as one:
         assert not one.tray.available()
         one.tray._give_up()
-        assert one.companion.status_window.isVisible()
-        assert "AppIndicator" in one.companion.status_window.line.text()
+        window = one.companion.memory_window
+        assert window is not None and window.isVisible()
+        assert "AppIndicator" in window.line.text()
         # Neither the bus nor a bubble takes the notification here; the hint must outlive that outcome.
         await until(lambda: "no tray" not in one.companion._supervisor.names("desktop"))
-        assert "AppIndicator" in one.companion.status_window.line.text()
+        assert "AppIndicator" in window.line.text()
 
 
 async def test_start_at_login_follows_the_real_file(tmp_path) -> None:
@@ -304,7 +306,7 @@ async def test_a_setting_that_cannot_be_written_is_said_at_the_field(tmp_path: P
     ],
 )
 def test_every_outcome_of_summarise_now_is_a_sentence(reason: str, start: str) -> None:
-    from desktop.companion import summarise_sentence
+    from desktop.words import summarise_sentence
     from engine.views import SummariseResult
 
     assert summarise_sentence(SummariseResult("s", False, reason, 0, 0)).startswith(start)

@@ -1,0 +1,164 @@
+"""One figure per day as bars: one idea each, the same colour for the same thing, readable on light and dark.
+
+This module loads pyqtgraph and numpy, so it is imported only when somebody looks at a plot.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import date
+
+import pyqtgraph as pg
+from PySide6.QtCore import QDate, QEvent, QLocale, QPointF, Qt
+from PySide6.QtGui import QColor, QFont, QPalette, QWheelEvent
+from PySide6.QtWidgets import QSizePolicy, QToolTip, QVBoxLayout, QWidget
+
+from desktop import i18n
+from desktop.widgets.scheme import is_dark
+from desktop.widgets.text import GRID, muted, spaced, strong
+
+# Okabe and Ito's colours, told apart by everybody; the second of each pair stands on dark ground.
+COLOURS = {
+    "messages": ("#0072b2", "#56b4e9"),
+    "summaries": ("#009e73", "#2fc79b"),
+    "archives": ("#8a5a00", "#e69f00"),
+    "lessons": ("#a8457f", "#e092bd"),
+    "tokens": ("#5b5b5b", "#b8b8b8"),
+    "money": ("#c14f00", "#ff8a3c"),
+}
+_WEEK = 7
+
+
+@dataclass(frozen=True, slots=True)
+class Series:
+    """One value per day; `name` is shown in the colour of its bars, `colour` a key of COLOURS."""
+
+    name: str
+    colour: str
+    values: Sequence[float]
+
+
+class _Plot(pg.PlotWidget):  # type: ignore[misc]  # pyqtgraph carries no types
+    """Stands still: scrolling moves the page."""
+
+    def wheelEvent(self, event: QWheelEvent) -> None:
+        event.ignore()
+
+
+class DayBars(QWidget):
+    """A heading with the sum, and one bar per day; several series stand on each other."""
+
+    def __init__(self, title: str, unit: str) -> None:
+        super().__init__()
+        self._title, self._unit = title, unit
+        self._days: list[date] = []
+        self._series: tuple[Series, ...] = ()
+        self._texts: list[str] = []
+        self._head = strong(title)
+        self._key = muted()
+        self._key.setTextFormat(Qt.TextFormat.RichText)
+        self._key.hide()
+        self._plot = _Plot(background=None)
+        self._plot.setMenuEnabled(False)
+        self._plot.hideButtons()
+        self._plot.setMouseEnabled(x=False, y=False)
+        self._plot.setFrameShape(_Plot.Shape.NoFrame)
+        self._plot.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        self._plot.setFixedHeight(20 * GRID)
+        self._plot.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
+        self._plot.scene().sigMouseMoved.connect(self._hover)
+        box = spaced(QVBoxLayout(self), 0, GRID // 2)
+        for part in (self._head, self._key, self._plot):
+            box.addWidget(part)
+        self.setAccessibleName(title)
+
+    def put(self, days: Sequence[str], series: Sequence[Series], total: str, texts: Sequence[str]) -> None:
+        """The days (YYYY-MM-DD) and their values; `texts` say each day's values in words."""
+        fresh = [date.fromisoformat(day) for day in days]
+        if (fresh, tuple(series)) == (self._days, self._series):
+            return
+        self._days, self._series, self._texts = fresh, tuple(series), list(texts)
+        self._head.setText(f"{self._title}  {total}".rstrip())
+        self.setAccessibleDescription(total)
+        self._draw()
+
+    def _draw(self) -> None:
+        plot, dark = self._plot, is_dark(self.palette())
+        ink, quiet = self.palette().color(QPalette.ColorRole.Text), self.palette().color(QPalette.ColorRole.Mid)
+        plot.clear()
+        base = [0.0] * len(self._days)
+        for one in self._series:
+            colour = QColor(COLOURS[one.colour][dark])
+            bars = pg.BarGraphItem(
+                x=range(len(self._days)), y0=list(base), height=list(one.values), width=0.8, brush=colour, pen=None
+            )
+            plot.addItem(bars)
+            base = [low + value for low, value in zip(base, one.values, strict=True)]
+        if len(self._series) > 1:
+            self._key.setText(
+                "&nbsp;&nbsp;".join(
+                    f'<span style="color:{COLOURS[one.colour][dark]}">■</span> {one.name}' for one in self._series
+                )
+            )
+            self._key.show()
+        top = max(base, default=0.0)
+        font = QFont(self.font())
+        font.setPointSizeF(font.pointSizeF() * 0.85)
+        for side in ("left", "bottom"):
+            axis = plot.getAxis(side)
+            axis.setPen(quiet)
+            axis.setTextPen(ink)
+            axis.setTickFont(font)
+            axis.enableAutoSIPrefix(False)
+        plot.setLabel("left", self._unit, color=ink.name())
+        plot.getAxis("left").setTicks([_ticks(top)])
+        plot.getAxis("bottom").setTicks([self._dates()])
+        plot.setXRange(-0.6, max(len(self._days) - 0.4, 1), padding=0)
+        plot.setYRange(0, top * 1.08 or 1, padding=0)
+
+    def _dates(self) -> list[tuple[int, str]]:
+        """Every seventh day from the last one back."""
+        locale = QLocale(QLocale.Language.Chinese if i18n.chinese() else QLocale.Language.English)
+        form = "M月d日" if i18n.chinese() else "d MMM"
+        last = len(self._days) - 1
+        return [(at, locale.toString(QDate(self._days[at]), form)) for at in range(last, -1, -_WEEK)]
+
+    def _hover(self, place: QPointF) -> None:
+        at = round(self._plot.getViewBox().mapSceneToView(place).x())
+        if 0 <= at < len(self._texts):
+            where = self._plot.mapToGlobal(self._plot.mapFromScene(place))
+            QToolTip.showText(where, self._texts[at], self._plot)
+
+    def changeEvent(self, event: QEvent) -> None:
+        super().changeEvent(event)
+        if event.type() is QEvent.Type.PaletteChange and self._days:
+            self._draw()
+
+    def release(self) -> None:
+        """Give the scene back before the window goes."""
+        self._plot.scene().sigMouseMoved.disconnect(self._hover)
+        self._plot.close()
+
+
+def _ticks(top: float) -> list[tuple[float, str]]:
+    """Nothing, the half and the whole of a round number near the top."""
+    if top <= 0:
+        return [(0.0, "0")]
+    power = 10.0 ** (len(f"{int(top)}") - 1) if top >= 1 else 10.0 ** -_leading(top)
+    step = next(size * power for size in (0.5, 1.0, 2.0, 5.0) if top / (size * power) <= 2.5 or size == 5.0)
+    count = int(top / step)
+    return [(number * step, _amount(number * step)) for number in range(count + 1)]
+
+
+def _leading(value: float) -> int:
+    """How many places after the point the first digit stands."""
+    places = 0
+    while value < 1 and places < 12:
+        value, places = value * 10, places + 1
+    return places
+
+
+def _amount(value: float) -> str:
+    for size, sign in ((1e6, "M"), (1e3, "k")):
+        if value >= size:
+            return f"{value / size:g}{sign}"
+    return f"{value:g}"

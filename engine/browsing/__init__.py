@@ -1,0 +1,1 @@
+"""What windows read of the memory: figures per day, conversations, entries and their neighbours, calls, health."""
