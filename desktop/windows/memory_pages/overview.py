@@ -16,7 +16,7 @@ from desktop.widgets.text import GRID, card, clear, heading, muted, paragraph, s
 from desktop.windows.memory_pages.page import Page, Run
 from desktop.words import Use, money, server_name, state_line, usage_line
 from engine.events import Event, Forgotten, MessagesLogged, SettingsChanged, ShelfSwitched, StatusChanged, TaskSettled
-from engine.views import Backlog, Day, Figures, Problem, ShelfTotals
+from engine.views import Backlog, Day, Figures, Problem
 
 if TYPE_CHECKING:
     from desktop.windows.memory_pages.plots import DayBars
@@ -35,6 +35,7 @@ class OverviewPage(Page):
         super().__init__(engine, run, tr("Overview"))
         self._problems: tuple[Problem, ...] | None = None
         self._figures: Figures | None = None
+        self._shown_numbers: list[tuple[str, str]] = []
         self._plots: list[DayBars] = []
         self._wide = True
         self._picture, self._state, self._place = QLabel(), heading(), muted()
@@ -124,6 +125,7 @@ class OverviewPage(Page):
 
     def _show_status(self) -> None:
         status = self.engine.status()
+        self._fill_numbers()
         self._picture.setPixmap(state_icon(status.state).pixmap(5 * GRID, 5 * GRID))
         self._state.setText(state_line(status, time.time()))
         self._place.setText(tr("Shelf: {name} ({server})", name=status.shelf, server=server_name(status.server)))
@@ -137,11 +139,11 @@ class OverviewPage(Page):
 
     def _show_figures(self, figures: Figures) -> None:
         self._figures = figures
-        self._fill_numbers(figures.totals)
+        self._fill_numbers()
         self._fill_plots()
 
-    def _fill_numbers(self, totals: ShelfTotals | None) -> None:
-        status = self.engine.status()
+    def _fill_numbers(self) -> None:
+        status, totals = self.engine.status(), self._figures.totals if self._figures is not None else None
         rows = [(tr("Messages recorded today"), number(status.logged_today))]
         if totals is not None:
             rows += [(tr("Messages on this shelf"), number(totals.messages))]
@@ -154,6 +156,9 @@ class OverviewPage(Page):
         rows += [(tr("Conversations known"), number(status.sessions)), (tr("Tasks left"), number(status.pending))]
         if status.deferred:
             rows.append((tr("Waiting until they can be done"), number(status.deferred)))
+        if rows == self._shown_numbers:
+            return
+        self._shown_numbers = rows
         clear(self._numbers)
         half = -(-len(rows) // 2)
         for place, (name, value) in enumerate(rows):
