@@ -52,8 +52,8 @@
     <message><source>As the system</source><translation>跟随系统</translation></message>
     <message><source>Asking…</source><translation>正在询问…</translation></message>
     <message><source>Attempts so far</source><translation>此前的尝试</translation></message>
-    <message><source>Budget</source><translation>预算</translation></message>
     <message><source>Back</source><translation>返回</translation></message>
+    <message><source>Budget</source><translation>预算</translation></message>
     <message><source>Built-in (no model): picks sentences out of the conversation. Nothing is sent, nothing is paid.</source><translation>内置提取（无需模型）：从会话中挑选原句。不发送任何内容，也不产生费用。</translation></message>
     <message><source>Cached input</source><translation>缓存输入</translation></message>
     <message><source>Cancel</source><translation>取消</translation></message>
@@ -69,11 +69,11 @@
     <message><source>Closer</source><translation>放大</translation></message>
     <message><source>Comparing with earlier memories</source><translation>与先前的记忆比较</translation></message>
     <message><source>Connect a shelf folder</source><translation>连接书架文件夹</translation></message>
-    <message><source>Conversation that cannot be read</source><translation>无法读取的会话</translation></message>
     <message><source>Connected</source><translation>已连接</translation></message>
     <message><source>Connections</source><translation>关联</translation></message>
     <message><source>Connections appear here once there is a summary: what it covers, and which lessons come from it.</source><translation>有了摘要后，关联会显示在这里：它涵盖的内容，以及由它得出的经验。</translation></message>
     <message><source>Conversation</source><translation>会话</translation></message>
+    <message><source>Conversation that cannot be read</source><translation>无法读取的会话</translation></message>
     <message><source>Conversations</source><translation>会话</translation></message>
     <message><source>Conversations appear here once one is recorded</source><translation>记录会话后会显示在这里</translation></message>
     <message><source>Conversations appear here once one is recorded: after the next answer of your agent.</source><translation>记录会话后会显示在这里：在你的智能体下一次回答之后。</translation></message>
@@ -108,15 +108,19 @@
     <message><source>Everything in this conversation is summarised already</source><translation>此会话的内容均已总结</translation></message>
     <message><source>Failed task</source><translation>失败的任务</translation></message>
     <message><source>Filter</source><translation>筛选</translation></message>
+    <message><source>Empty: the provider's own</source><translation>留空则使用提供方的地址</translation></message>
     <message><source>Entries of others</source><translation>他人的条目</translation></message>
     <message><source>Entry</source><translation>条目</translation></message>
     <message><source>Every call to a model in the last 35 days.</source><translation>最近 35 天内对模型的每次调用。</translation></message>
     <message><source>Everything</source><translation>全部</translation></message>
+    <message><source>Everything ({n})</source><translation>全部（{n}）</translation></message>
     <message><source>Everything in this conversation is summarised already</source><translation>此会话的内容均已总结</translation></message>
     <message><source>Everything that is recorded has its summary.</source><translation>已记录的内容都有摘要。</translation></message>
     <message><source>Facts for a report of a fault, without a word of any conversation</source><translation>用于报告故障的事实，不含任何会话内容</translation></message>
     <message><source>Failed</source><translation>失败</translation></message>
+    <message><source>Failed task</source><translation>失败的任务</translation></message>
     <message><source>Farther away</source><translation>缩小</translation></message>
+    <message><source>Filter</source><translation>筛选</translation></message>
     <message><source>Filter by model or purpose</source><translation>按模型或用途筛选</translation></message>
     <message><source>Filter by title or project</source><translation>按标题或项目筛选</translation></message>
     <message><source>Finishing what is being written, then switching to {name}…</source><translation>正在完成写入，随后切换到 {name}…</translation></message>
@@ -168,7 +172,6 @@
     <message><source>Log of the companion</source><translation>本程序的日志</translation></message>
     <message><source>Logs that are not simply fine</source><translation>有问题的日志</translation></message>
     <message><source>Looking for conversations…</source><translation>正在查找会话…</translation></message>
-    <message><source>Memory</source><translation>记忆</translation></message>
     <message><source>Mem&amp;ory…</source><translation>记忆(&amp;O)…</translation></message>
     <message><source>Memory</source><translation>记忆</translation></message>
     <message><source>Message</source><translation>消息</translation></message>
@@ -221,13 +224,15 @@
     <message><source>Open Settings</source><translation>打开设置</translation></message>
     <message><source>Open conversation</source><translation>打开会话</translation></message>
     <message><source>Nothing on this shelf has any of these words. Try fewer or other ones.</source><translation>此书架上没有含这些词语的内容。请尝试更少或其他词语。</translation></message>
-    <message><source>Nothing waits for you. When a task fails several times, it appears here with its reason.</source><translation>没有待处理的事项。任务多次失败后会连同原因显示在这里。</translation></message>
+    <message><source>Nothing waits for you. What fails for good, cannot be read or needs your word appears here.</source><translation>没有待处理的事项。反复失败、无法读取或需要你决定的内容会显示在这里。</translation></message>
     <message><source>Nothing yet</source><translation>尚无</translation></message>
     <message><source>Nothing: all of it is summarised</source><translation>无：已全部总结</translation></message>
     <message><source>Nothing: this entry stands alone</source><translation>无：此条目没有关联</translation></message>
     <message><source>On GNOME the extension AppIndicator brings them. Without it, start the program again to get this window.</source><translation>在 GNOME 上可安装 AppIndicator 扩展来显示图标。没有扩展时，再次启动程序即可打开此窗口。</translation></message>
     <message><source>Only until the program ends</source><translation>仅保留到程序退出</translation></message>
     <message><source>Open</source><translation>打开</translation></message>
+    <message><source>Open Settings</source><translation>打开设置</translation></message>
+    <message><source>Open conversation</source><translation>打开会话</translation></message>
     <message><source>Open the conversation</source><translation>打开会话</translation></message>
     <message><source>Open the file</source><translation>打开文件</translation></message>
     <message><source>Output</source><translation>输出</translation></message>
@@ -245,6 +250,7 @@
     <message><source>Program</source><translation>程序</translation></message>
     <message><source>Picture of the connections</source><translation>关联图</translation></message>
     <message><source>Process {n}</source><translation>进程 {n}</translation></message>
+    <message><source>Program</source><translation>程序</translation></message>
     <message><source>Project</source><translation>项目</translation></message>
     <message><source>Provider</source><translation>提供方</translation></message>
     <message><source>Received</source><translation>接收</translation></message>
@@ -280,9 +286,9 @@
     <message><source>Save as CSV…</source><translation>另存为 CSV…</translation></message>
     <message><source>Search</source><translation>搜索</translation></message>
     <message><source>Search settings</source><translation>搜索设置</translation></message>
+    <message><source>Seconds</source><translation>秒</translation></message>
     <message><source>Select &amp;all</source><translation>全选(&amp;A)</translation></message>
     <message><source>Select “{what}”</source><translation>选择“{what}”</translation></message>
-    <message><source>Seconds</source><translation>秒</translation></message>
     <message><source>Sent</source><translation>发送</translation></message>
     <message><source>Settings</source><translation>设置</translation></message>
     <message><source>Shelf</source><translation>书架</translation></message>
@@ -290,10 +296,10 @@
     <message><source>Shelf server ({name})</source><translation>书架服务（{name}）</translation></message>
     <message><source>Shelf: {name}</source><translation>书架：{name}</translation></message>
     <message><source>Shelf: {name} ({server})</source><translation>书架：{name}（{server}）</translation></message>
-    <message><source>Show {n} more</source><translation>再显示 {n} 项</translation></message>
     <message><source>Shelves</source><translation>书架</translation></message>
     <message><source>Show all</source><translation>显示全部</translation></message>
     <message><source>Show connections</source><translation>显示关联</translation></message>
+    <message><source>Show {n} more</source><translation>再显示 {n} 项</translation></message>
     <message><source>Size</source><translation>大小</translation></message>
     <message><source>Start at &amp;login</source><translation>登录时启动(&amp;L)</translation></message>
     <message><source>Start at login was not changed</source><translation>登录时启动未更改</translation></message>
@@ -318,9 +324,9 @@
     <message><source>Summarising all of it takes {work} and at most {tokens} tokens. It costs nothing.</source><translation>全部总结需要{work}，最多 {tokens} 个 token。不产生费用。</translation></message>
     <message><source>Summary</source><translation>摘要</translation></message>
     <message><source>Summary of “{name}”</source><translation>“{name}”的摘要</translation></message>
+    <message><source>Taboo</source><translation>禁忌</translation></message>
     <message><source>Take over {n} conversation</source><translation>接管 {n} 个会话</translation></message>
     <message><source>Take over {n} conversations</source><translation>接管 {n} 个会话</translation></message>
-    <message><source>Taboo</source><translation>禁忌</translation></message>
     <message><source>Takes effect at once.</source><translation>立即生效。</translation></message>
     <message><source>Tasks</source><translation>任务</translation></message>
     <message><source>Tasks left</source><translation>剩余任务</translation></message>
@@ -480,14 +486,15 @@
     <message><source>{n} calls were written to {path}.</source><translation>已将 {n} 次调用写入 {path}。</translation></message>
     <message><source>{n} conversation</source><translation>{n} 个会话</translation></message>
     <message><source>{n} conversation is recorded and not wholly summarised.</source><translation>{n} 个会话已记录但尚未完全总结。</translation></message>
+    <message><source>{n} conversation was taken over</source><translation>已接管 {n} 个会话</translation></message>
     <message><source>{n} conversation, {size}</source><translation>{n} 个会话，{size}</translation></message>
     <message><source>{n} conversations</source><translation>{n} 个会话</translation></message>
     <message><source>{n} conversations are recorded and not wholly summarised.</source><translation>{n} 个会话已记录但尚未完全总结。</translation></message>
+    <message><source>{n} conversations were taken over</source><translation>已接管 {n} 个会话</translation></message>
     <message><source>{n} conversations, {size}</source><translation>{n} 个会话，{size}</translation></message>
     <message><source>{n} entries, the best first</source><translation>{n} 个条目，最相关的在前</translation></message>
     <message><source>{n} entry, the best first</source><translation>{n} 个条目，最相关的在前</translation></message>
     <message><source>{n} failed</source><translation>{n} 个失败</translation></message>
-    <message><source>{n} failed task</source><translation>{n} 个失败的任务</translation></message>
     <message><source>{n} failed task waits for you</source><translation>{n} 个失败的任务等待你处理</translation></message>
     <message><source>{n} failed tasks wait for you</source><translation>{n} 个失败的任务等待你处理</translation></message>
     <message><source>{n} h ago</source><translation>{n} 小时前</translation></message>
@@ -513,6 +520,8 @@
     <message><source>{n} summaries are being made</source><translation>正在生成 {n} 个摘要</translation></message>
     <message><source>{n} summary</source><translation>{n} 个摘要</translation></message>
     <message><source>{n} summary is being made</source><translation>正在生成 {n} 个摘要</translation></message>
+    <message><source>{n} thing waits for you</source><translation>{n} 项待处理</translation></message>
+    <message><source>{n} things wait for you</source><translation>{n} 项待处理</translation></message>
     <message><source>{n} time</source><translation>{n} 次</translation></message>
     <message><source>{n} times</source><translation>{n} 次</translation></message>
     <message><source>{n} token</source><translation>{n} 个 token</translation></message>
@@ -683,6 +692,7 @@
     <message><source>The task was not brought back</source><translation>任务未能恢复</translation></message>
     <message><source>The vectors were not made</source><translation>未能生成向量</translation></message>
     <message><source>The table was not written</source><translation>未能写入表格</translation></message>
+    <message><source>The vectors were not made</source><translation>未能生成向量</translation></message>
     <message><source>There is no key for {label}.</source><translation>没有 {label} 的密钥。</translation></message>
     <message><source>There is no setting {key}.</source><translation>没有名为 {key} 的设置。</translation></message>
     <message><source>There is no such model</source><translation>没有这个模型</translation></message>

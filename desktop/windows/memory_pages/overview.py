@@ -129,8 +129,8 @@ class OverviewPage(Page):
         self._picture.setPixmap(state_icon(status.state).pixmap(5 * GRID, 5 * GRID))
         self._state.setText(state_line(status, time.time()))
         self._place.setText(tr("Shelf: {name} ({server})", name=status.shelf, server=server_name(status.server)))
-        self.review_button.setText(tr("Review ({n})", n=number(status.failed)))
-        self.review_button.setVisible(status.failed > 0)
+        self.review_button.setText(tr("Review ({n})", n=number(status.waiting)))
+        self.review_button.setVisible(status.waiting > 0)
         if status.problems != self._problems:
             self._problems = status.problems
             clear(self._problem_list)
