@@ -36,8 +36,10 @@
     <message><source>Address of the server, https://…/v1</source><translation>服务器地址，https://…/v1</translation></message>
     <message><source>All conversations are recorded: {amount}.</source><translation>记录全部会话：{amount}。</translation></message>
     <message><source>A summary appears here when enough was said, or when you press Summarise now.</source><translation>内容足够多时，或按“立即总结”后，摘要会显示在这里。</translation></message>
+    <message><source>A task of “{name}” was discarded.</source><translation>“{name}”的一个任务已放弃。</translation></message>
     <message><source>Activity</source><translation>活动</translation></message>
     <message><source>Address</source><translation>地址</translation></message>
+    <message><source>Address of the server, https://…/v1</source><translation>服务器地址，https://…/v1</translation></message>
     <message><source>Agent</source><translation>智能体</translation></message>
     <message><source>All projects</source><translation>所有项目</translation></message>
     <message><source>Another model</source><translation>添加其他模型</translation></message>
@@ -56,9 +58,9 @@
     <message><source>Budget</source><translation>预算</translation></message>
     <message><source>Built-in (no model): picks sentences out of the conversation. Nothing is sent, nothing is paid.</source><translation>内置提取（无需模型）：从会话中挑选原句。不发送任何内容，也不产生费用。</translation></message>
     <message><source>Cached input</source><translation>缓存输入</translation></message>
+    <message><source>Calls appear here once a model was asked. Without a model nothing is sent anywhere.</source><translation>询问模型后，调用会显示在这里。没有模型时不会向任何地方发送内容。</translation></message>
     <message><source>Cancel</source><translation>取消</translation></message>
     <message><source>Cancel: {what}</source><translation>取消：{what}</translation></message>
-    <message><source>Calls appear here once a model was asked. Without a model nothing is sent anywhere.</source><translation>询问模型后，调用会显示在这里。没有模型时不会向任何地方发送内容。</translation></message>
     <message><source>Changed. Default: {default}</source><translation>已更改。默认值：{default}</translation></message>
     <message><source>Choose a folder for the shelf</source><translation>选择书架的文件夹</translation></message>
     <message><source>Check the files now</source><translation>立即检查文件</translation></message>
@@ -79,12 +81,12 @@
     <message><source>Conversations appear here once one is recorded: after the next answer of your agent.</source><translation>记录会话后会显示在这里：在你的智能体下一次回答之后。</translation></message>
     <message><source>Conversations are recorded on the shelf in use.</source><translation>会话记录到使用中的书架。</translation></message>
     <message><source>Conversations known</source><translation>已知会话</translation></message>
-    <message><source>Currency</source><translation>货币</translation></message>
     <message><source>Conversations seen</source><translation>已看到的会话</translation></message>
     <message><source>Copied. It holds no title, no project and no word of any conversation.</source><translation>已复制。其中不含标题、项目或任何会话内容。</translation></message>
     <message><source>Copy diagnostics</source><translation>复制诊断信息</translation></message>
     <message><source>Cost</source><translation>费用</translation></message>
     <message><source>Cost per day</source><translation>每日费用</translation></message>
+    <message><source>Currency</source><translation>货币</translation></message>
     <message><source>Dark</source><translation>深色</translation></message>
     <message><source>Discard</source><translation>丢弃</translation></message>
     <message><source>Discard these tasks?</source><translation>丢弃这些任务？</translation></message>
@@ -103,15 +105,10 @@
     <message><source>Do not record</source><translation>不记录</translation></message>
     <message><source>Drag, or press Alt and an arrow key</source><translation>拖动，或按 Alt 加方向键</translation></message>
     <message><source>Empty: {url}</source><translation>留空：{url}</translation></message>
-    <message><source>Every program that you run can read this file. The keyring protects a key better, where there is one.</source><translation>你运行的每个程序都能读取此文件。如有密钥环，用它保存更安全。</translation></message>
-    <message><source>Everything ({n})</source><translation>全部（{n}）</translation></message>
-    <message><source>Everything in this conversation is summarised already</source><translation>此会话的内容均已总结</translation></message>
-    <message><source>Failed task</source><translation>失败的任务</translation></message>
-    <message><source>Filter</source><translation>筛选</translation></message>
-    <message><source>Empty: the provider's own</source><translation>留空则使用提供方的地址</translation></message>
     <message><source>Entries of others</source><translation>他人的条目</translation></message>
     <message><source>Entry</source><translation>条目</translation></message>
     <message><source>Every call to a model in the last 35 days.</source><translation>最近 35 天内对模型的每次调用。</translation></message>
+    <message><source>Every program that you run can read this file. The keyring protects a key better, where there is one.</source><translation>你运行的每个程序都能读取此文件。如有密钥环，用它保存更安全。</translation></message>
     <message><source>Everything</source><translation>全部</translation></message>
     <message><source>Everything ({n})</source><translation>全部（{n}）</translation></message>
     <message><source>Everything in this conversation is summarised already</source><translation>此会话的内容均已总结</translation></message>
@@ -150,6 +147,7 @@
     <message><source>It is removed wherever this program keeps it. This cannot be taken back.</source><translation>本程序保存的该密钥都会被移除。此操作无法撤销。</translation></message>
     <message><source>It goes from these shelves: {names}.</source><translation>将从这些书架移除：{names}。</translation></message>
     <message><source>It is not recorded again, nor is what is said in it later. The log of your agent stays, and so do exports.</source><translation>它不会再被记录，之后在其中说的内容也不会。你的智能体的日志保留，导出的文件也保留。</translation></message>
+    <message><source>It is removed wherever this program keeps it. This cannot be taken back.</source><translation>本程序保存的该密钥都会被移除。此操作无法撤销。</translation></message>
     <message><source>It must be {bounds}. Not saved.</source><translation>必须是{bounds}。未保存。</translation></message>
     <message><source>Its folder and everything in it stay where they are: {path}</source><translation>文件夹及其全部内容保持不变：{path}</translation></message>
     <message><source>Its log is gone: this cannot be undone.</source><translation>它的日志已不在：此操作无法撤销。</translation></message>
@@ -226,7 +224,10 @@
     <message><source>Nothing on this shelf has any of these words. Try fewer or other ones.</source><translation>此书架上没有含这些词语的内容。请尝试更少或其他词语。</translation></message>
     <message><source>Nothing waits for you. What fails for good, cannot be read or needs your word appears here.</source><translation>没有待处理的事项。反复失败、无法读取或需要你决定的内容会显示在这里。</translation></message>
     <message><source>Nothing yet</source><translation>尚无</translation></message>
+    <message><source>Nothing: all models in your list run on your own machines.</source><translation>没有：列表中的模型都在你自己的机器上运行。</translation></message>
     <message><source>Nothing: all of it is summarised</source><translation>无：已全部总结</translation></message>
+    <message><source>Nothing: summaries are made on this computer, without a model.</source><translation>没有：摘要在本机生成，不使用模型。</translation></message>
+    <message><source>Nothing: summaries are switched off.</source><translation>没有：总结已关闭。</translation></message>
     <message><source>Nothing: this entry stands alone</source><translation>无：此条目没有关联</translation></message>
     <message><source>On GNOME the extension AppIndicator brings them. Without it, start the program again to get this window.</source><translation>在 GNOME 上可安装 AppIndicator 扩展来显示图标。没有扩展时，再次启动程序即可打开此窗口。</translation></message>
     <message><source>Only until the program ends</source><translation>仅保留到程序退出</translation></message>
@@ -235,20 +236,19 @@
     <message><source>Open conversation</source><translation>打开会话</translation></message>
     <message><source>Open the conversation</source><translation>打开会话</translation></message>
     <message><source>Open the file</source><translation>打开文件</translation></message>
-    <message><source>Output</source><translation>输出</translation></message>
     <message><source>Outcome</source><translation>结果</translation></message>
+    <message><source>Output</source><translation>输出</translation></message>
     <message><source>Overview</source><translation>概览</translation></message>
     <message><source>Pages</source><translation>页面</translation></message>
     <message><source>Pages of the settings</source><translation>设置页面</translation></message>
     <message><source>Parts of conversations go to these servers when a summary is made:</source><translation>生成摘要时，会话的部分内容会发送到这些服务器：</translation></message>
     <message><source>Paused until you resume</source><translation>已暂停，直到你恢复</translation></message>
     <message><source>Paused until {time}</source><translation>已暂停至 {time}</translation></message>
+    <message><source>Picture of the connections</source><translation>关联图</translation></message>
     <message><source>Place {place} of {count}: {name}</source><translation>第 {place} 位，共 {count} 位：{name}</translation></message>
     <message><source>Price of {name}</source><translation>{name} 的价格</translation></message>
     <message><source>Price: {source}</source><translation>价格：{source}</translation></message>
     <message><source>Price…</source><translation>价格…</translation></message>
-    <message><source>Program</source><translation>程序</translation></message>
-    <message><source>Picture of the connections</source><translation>关联图</translation></message>
     <message><source>Process {n}</source><translation>进程 {n}</translation></message>
     <message><source>Program</source><translation>程序</translation></message>
     <message><source>Project</source><translation>项目</translation></message>
@@ -281,9 +281,9 @@
     <message><source>S&amp;ettings…</source><translation>设置(&amp;E)…</translation></message>
     <message><source>S&amp;ummarise now</source><translation>立即总结(&amp;U)</translation></message>
     <message><source>Save &amp;key</source><translation>保存密钥(&amp;K)</translation></message>
-    <message><source>Save price</source><translation>保存价格</translation></message>
     <message><source>Save as CSV</source><translation>另存为 CSV</translation></message>
     <message><source>Save as CSV…</source><translation>另存为 CSV…</translation></message>
+    <message><source>Save price</source><translation>保存价格</translation></message>
     <message><source>Search</source><translation>搜索</translation></message>
     <message><source>Search settings</source><translation>搜索设置</translation></message>
     <message><source>Seconds</source><translation>秒</translation></message>
@@ -344,9 +344,9 @@
     <message><source>The key is kept. Press Test at a model to try it.</source><translation>密钥已保存。可在模型处点“测试”验证。</translation></message>
     <message><source>The key is removed.</source><translation>密钥已移除。</translation></message>
     <message><source>The last {days} are recorded: {amount}.</source><translation>记录最近 {days}：{amount}。</translation></message>
+    <message><source>The plots are being drawn…</source><translation>正在绘制图表…</translation></message>
     <message><source>The program sends nothing else: no statistics, no reports. Passwords and keys are hidden before anything is stored or sent. Memory itself is kept in files on this computer.</source><translation>程序不发送其他任何内容：没有统计，没有报告。密码和密钥在存储或发送前都会被隐藏。记忆本身保存在本机的文件中。</translation></message>
     <message><source>The setting was not taken back</source><translation>设置未能恢复</translation></message>
-    <message><source>The plots are being drawn…</source><translation>正在绘制图表…</translation></message>
     <message><source>The settings file has entries that are not known here and are kept: {names}.</source><translation>设置文件中有此处未知的条目，已保留：{names}。</translation></message>
     <message><source>The shelf “{name}” was disconnected.</source><translation>书架“{name}”已断开。</translation></message>
     <message><source>The summary is being made</source><translation>正在生成摘要</translation></message>
@@ -364,9 +364,9 @@
     <message><source>Type the address of the server.</source><translation>请填写服务器地址。</translation></message>
     <message><source>Type the name of the model.</source><translation>请输入模型名称。</translation></message>
     <message><source>Type the price of a million tokens as numbers, 0 where it is free.</source><translation>请用数字填写每百万 token 的价格，免费则填 0。</translation></message>
-    <message><source>Undo: {what}</source><translation>撤销：{what}</translation></message>
     <message><source>Undo</source><translation>撤销</translation></message>
     <message><source>Undo records it again from its log, as far as that is still there; its summaries are made anew.</source><translation>撤销会从其日志重新记录（只要日志还在）；摘要会重新生成。</translation></message>
+    <message><source>Undo: {what}</source><translation>撤销：{what}</translation></message>
     <message><source>Until &amp;resumed</source><translation>直到恢复(&amp;R)</translation></message>
     <message><source>Until &amp;tomorrow, 06:00</source><translation>到明天 06:00(&amp;T)</translation></message>
     <message><source>Up to date</source><translation>已是最新</translation></message>
@@ -380,8 +380,8 @@
     <message><source>What happens now</source><translation>接下来会怎样</translation></message>
     <message><source>What is said from now on is recorded.</source><translation>从现在起的对话会被记录。</translation></message>
     <message><source>What is shown</source><translation>显示内容</translation></message>
-    <message><source>What leaves this computer</source><translation>哪些内容会离开本机</translation></message>
     <message><source>What it is connected with</source><translation>与其关联的条目</translation></message>
+    <message><source>What leaves this computer</source><translation>哪些内容会离开本机</translation></message>
     <message><source>What to do: {action}</source><translation>怎么办：{action}</translation></message>
     <message><source>Where is memory kept?</source><translation>记忆保存在哪里？</translation></message>
     <message><source>Which conversations may be recorded?</source><translation>可以记录哪些会话？</translation></message>
@@ -428,19 +428,23 @@
     <message><source>key in the keyring</source><translation>密钥在密钥环中</translation></message>
     <message><source>key until the program ends</source><translation>密钥保留到程序结束</translation></message>
     <message><source>last asked {when}</source><translation>上次调用：{when}</translation></message>
+    <message><source>led to</source><translation>产生</translation></message>
     <message><source>less than a minute left</source><translation>剩余不到一分钟</translation></message>
+    <message><source>lessons</source><translation>经验</translation></message>
     <message><source>looking up the server's name</source><translation>查找服务器名称</translation></message>
+    <message><source>messages</source><translation>消息</translation></message>
     <message><source>never asked</source><translation>从未调用</translation></message>
     <message><source>no key</source><translation>没有密钥</translation></message>
     <message><source>none</source><translation>无</translation></message>
-    <message><source>led to</source><translation>产生</translation></message>
-    <message><source>lessons</source><translation>经验</translation></message>
-    <message><source>messages</source><translation>消息</translation></message>
     <message><source>off</source><translation>关</translation></message>
     <message><source>on</source><translation>开</translation></message>
     <message><source>on this machine</source><translation>本机</translation></message>
     <message><source>project {name}</source><translation>项目 {name}</translation></message>
+    <message><source>refines</source><translation>细化</translation></message>
+    <message><source>replaces</source><translation>取代</translation></message>
+    <message><source>running</source><translation>运行中</translation></message>
     <message><source>stays on this computer</source><translation>留在本机</translation></message>
+    <message><source>summaries</source><translation>摘要</translation></message>
     <message><source>the account at the provider</source><translation>提供商处的账户</translation></message>
     <message><source>the key</source><translation>密钥</translation></message>
     <message><source>the model's answer</source><translation>模型的回答</translation></message>
@@ -449,18 +453,13 @@
     <message><source>the secure connection</source><translation>安全连接</translation></message>
     <message><source>the server</source><translation>服务器</translation></message>
     <message><source>the settings of this model</source><translation>此模型的设置</translation></message>
+    <message><source>tokens</source><translation>token</translation></message>
     <message><source>unknown price</source><translation>价格未知</translation></message>
+    <message><source>{calls}, {sent} tokens sent, {received} received</source><translation>{calls}，发送 {sent} 个 token，接收 {received} 个</translation></message>
     <message><source>{done} of {total}</source><translation>{done} / {total}</translation></message>
     <message><source>{effort} (not declared)</source><translation>{effort}（未声明）</translation></message>
     <message><source>{host} ({model})</source><translation>{host}（{model}）</translation></message>
     <message><source>{input} in, {output} out per million tokens ({currency})</source><translation>每百万 token 输入 {input}，输出 {output}（{currency}）</translation></message>
-    <message><source>refines</source><translation>细化</translation></message>
-    <message><source>replaces</source><translation>取代</translation></message>
-    <message><source>running</source><translation>运行中</translation></message>
-    <message><source>summaries</source><translation>摘要</translation></message>
-    <message><source>tokens</source><translation>token</translation></message>
-    <message><source>unknown price</source><translation>价格未知</translation></message>
-    <message><source>{calls}, {sent} tokens sent, {received} received</source><translation>{calls}，发送 {sent} 个 token，接收 {received} 个</translation></message>
     <message><source>{name} is connected. Choose Use this shelf to record there.</source><translation>{name} 已连接。点“使用此书架”即可记录到那里。</translation></message>
     <message><source>{name} is disconnected. Its folder is untouched.</source><translation>{name} 已断开，文件夹保持不变。</translation></message>
     <message><source>{n} archive</source><translation>{n} 个归档</translation></message>
@@ -512,8 +511,6 @@
     <message><source>{n} model token used today</source><translation>今日已使用 {n} 个模型 token</translation></message>
     <message><source>{n} model tokens used today</source><translation>今日已使用 {n} 个模型 token</translation></message>
     <message><source>{n} models. Choose one, or type a part of its name.</source><translation>共 {n} 个模型。请选择一个，或输入名称的一部分。</translation></message>
-    <message><source>{n} thing waits for you</source><translation>{n} 项待处理</translation></message>
-    <message><source>{n} things wait for you</source><translation>{n} 项待处理</translation></message>
     <message><source>{n} more are not shown</source><translation>另有 {n} 个未显示</translation></message>
     <message><source>{n} of {all}</source><translation>{all} 中的 {n}</translation></message>
     <message><source>{n} summaries</source><translation>{n} 个摘要</translation></message>
@@ -689,9 +686,8 @@
     <message><source>The shelf was not changed</source><translation>书架未更改</translation></message>
     <message><source>The shelf was not made</source><translation>未能创建书架</translation></message>
     <message><source>The system's keyring cannot be used. {why}</source><translation>无法使用系统钥匙串。{why}</translation></message>
-    <message><source>The task was not brought back</source><translation>任务未能恢复</translation></message>
-    <message><source>The vectors were not made</source><translation>未能生成向量</translation></message>
     <message><source>The table was not written</source><translation>未能写入表格</translation></message>
+    <message><source>The task was not brought back</source><translation>任务未能恢复</translation></message>
     <message><source>The vectors were not made</source><translation>未能生成向量</translation></message>
     <message><source>There is no key for {label}.</source><translation>没有 {label} 的密钥。</translation></message>
     <message><source>There is no setting {key}.</source><translation>没有名为 {key} 的设置。</translation></message>
