@@ -12,8 +12,8 @@
     <message><source>&amp;Disconnect…</source><translation>断开(&amp;D)…</translation></message>
     <message><source>&amp;List its models</source><translation>列出模型(&amp;L)</translation></message>
     <message><source>&amp;Manage…</source><translation>管理(&amp;M)…</translation></message>
-    <message><source>&amp;Next</source><translation>下一步(&amp;N)</translation></message>
     <message><source>&amp;Menu</source><translation>菜单(&amp;M)</translation></message>
+    <message><source>&amp;Next</source><translation>下一步(&amp;N)</translation></message>
     <message><source>&amp;Pause</source><translation>暂停(&amp;P)</translation></message>
     <message><source>&amp;Quit</source><translation>退出(&amp;Q)</translation></message>
     <message><source>&amp;Retry selected</source><translation>重试所选(&amp;R)</translation></message>
@@ -31,16 +31,13 @@
     <message><source>A key is never shown again. It goes to its provider only.</source><translation>密钥不会再次显示，只会发送给其提供商。</translation></message>
     <message><source>A model gets parts of your conversations, secrets hidden, and its provider sees them. A model on this computer sends nothing away. More models, keys and limits are under Settings.</source><translation>模型会收到会话的部分内容（已隐藏机密），其提供方可以看到。本机上的模型不发送任何内容。更多模型、密钥和限额在设置中。</translation></message>
     <message><source>A new shelf</source><translation>新书架</translation></message>
-    <message><source>A task of “{name}” was discarded.</source><translation>“{name}”的一个任务已放弃。</translation></message>
-    <message><source>Address</source><translation>地址</translation></message>
-    <message><source>Address of the server, https://…/v1</source><translation>服务器地址，https://…/v1</translation></message>
-    <message><source>All conversations are recorded: {amount}.</source><translation>记录全部会话：{amount}。</translation></message>
     <message><source>A summary appears here when enough was said, or when you press Summarise now.</source><translation>内容足够多时，或按“立即总结”后，摘要会显示在这里。</translation></message>
     <message><source>A task of “{name}” was discarded.</source><translation>“{name}”的一个任务已放弃。</translation></message>
     <message><source>Activity</source><translation>活动</translation></message>
     <message><source>Address</source><translation>地址</translation></message>
     <message><source>Address of the server, https://…/v1</source><translation>服务器地址，https://…/v1</translation></message>
     <message><source>Agent</source><translation>智能体</translation></message>
+    <message><source>All conversations are recorded: {amount}.</source><translation>记录全部会话：{amount}。</translation></message>
     <message><source>All projects</source><translation>所有项目</translation></message>
     <message><source>Another model</source><translation>添加其他模型</translation></message>
     <message><source>Answered</source><translation>已回答</translation></message>
@@ -48,9 +45,9 @@
     <message><source>Any outcome</source><translation>任何结果</translation></message>
     <message><source>Archive</source><translation>归档</translation></message>
     <message><source>Archive of “{name}”</source><translation>“{name}”的归档</translation></message>
-    <message><source>As it is set in Settings now.</source><translation>与当前设置相同。</translation></message>
     <message><source>Archives</source><translation>归档</translation></message>
     <message><source>Archives, tier {n}</source><translation>归档，第 {n} 层</translation></message>
+    <message><source>As it is set in Settings now.</source><translation>与当前设置相同。</translation></message>
     <message><source>As the system</source><translation>跟随系统</translation></message>
     <message><source>Asking…</source><translation>正在询问…</translation></message>
     <message><source>Attempts so far</source><translation>此前的尝试</translation></message>
@@ -62,10 +59,10 @@
     <message><source>Cancel</source><translation>取消</translation></message>
     <message><source>Cancel: {what}</source><translation>取消：{what}</translation></message>
     <message><source>Changed. Default: {default}</source><translation>已更改。默认值：{default}</translation></message>
-    <message><source>Choose a folder for the shelf</source><translation>选择书架的文件夹</translation></message>
     <message><source>Check the files now</source><translation>立即检查文件</translation></message>
     <message><source>Checking…</source><translation>正在检查…</translation></message>
     <message><source>Choose a conversation to see what is kept of it.</source><translation>选择一个会话以查看保留的内容。</translation></message>
+    <message><source>Choose a folder for the shelf</source><translation>选择书架的文件夹</translation></message>
     <message><source>Click an entry, or press Enter on it in the list, to go there.</source><translation>点击一个条目，或在列表中按回车，即可转到该条目。</translation></message>
     <message><source>Close</source><translation>关闭</translation></message>
     <message><source>Closer</source><translation>放大</translation></message>
@@ -129,23 +126,20 @@
     <message><source>Forget “{title}”?</source><translation>遗忘“{title}”？</translation></message>
     <message><source>Found</source><translation>找到</translation></message>
     <message><source>Free of charge today: {what}</source><translation>今日免费使用：{what}</translation></message>
+    <message><source>Free on this disk</source><translation>此磁盘剩余空间</translation></message>
     <message><source>From DSH's settings, without its key; enter one under Settings, Models.</source><translation>来自 DSH 的设置，不含密钥；请在“设置 › 模型”中填写。</translation></message>
     <message><source>From DSH's settings; the key in {name} is used.</source><translation>来自 DSH 的设置；使用 {name} 中的密钥。</translation></message>
     <message><source>From now &amp;on</source><translation>从现在开始(&amp;O)</translation></message>
     <message><source>From the &amp;last</source><translation>最近(&amp;L)</translation></message>
-    <message><source>How many days</source><translation>天数</translation></message>
-    <message><source>Free on this disk</source><translation>此磁盘剩余空间</translation></message>
-    <message><source>From &amp;now on</source><translation>从现在开始(&amp;N)</translation></message>
-    <message><source>From the &amp;last</source><translation>最近(&amp;L)</translation></message>
     <message><source>From the shelf go: {what}.</source><translation>将从书架移除：{what}。</translation></message>
     <message><source>Health</source><translation>健康状况</translation></message>
+    <message><source>How many days</source><translation>天数</translation></message>
     <message><source>In a file only you can read</source><translation>保存在仅你可读的文件中</translation></message>
     <message><source>In the system's keyring</source><translation>保存在系统钥匙串中</translation></message>
     <message><source>Input</source><translation>输入</translation></message>
+    <message><source>It goes from these shelves: {names}.</source><translation>将从这些书架移除：{names}。</translation></message>
     <message><source>It is kept in {folder}.</source><translation>保存在 {folder} 中。</translation></message>
     <message><source>It is kept on the shelf “{name}”.</source><translation>保存在书架“{name}”上。</translation></message>
-    <message><source>It is removed wherever this program keeps it. This cannot be taken back.</source><translation>本程序保存的该密钥都会被移除。此操作无法撤销。</translation></message>
-    <message><source>It goes from these shelves: {names}.</source><translation>将从这些书架移除：{names}。</translation></message>
     <message><source>It is not recorded again, nor is what is said in it later. The log of your agent stays, and so do exports.</source><translation>它不会再被记录，之后在其中说的内容也不会。你的智能体的日志保留，导出的文件也保留。</translation></message>
     <message><source>It is removed wherever this program keeps it. This cannot be taken back.</source><translation>本程序保存的该密钥都会被移除。此操作无法撤销。</translation></message>
     <message><source>It must be {bounds}. Not saved.</source><translation>必须是{bounds}。未保存。</translation></message>
@@ -190,8 +184,8 @@
     <message><source>Name as the provider spells it</source><translation>按提供方的写法填写名称</translation></message>
     <message><source>Needs attention</source><translation>需要注意</translation></message>
     <message><source>Needs attention: {what}</source><translation>需要注意：{what}</translation></message>
-    <message><source>No conversation</source><translation>没有会话</translation></message>
     <message><source>No call fits this filter.</source><translation>没有符合此筛选条件的调用。</translation></message>
+    <message><source>No conversation</source><translation>没有会话</translation></message>
     <message><source>No conversation has these words in its title or project.</source><translation>没有会话的标题或项目含有这些词语。</translation></message>
     <message><source>No conversation was found yet. They appear as soon as an agent writes one.</source><translation>尚未找到会话。智能体写入会话后即会出现。</translation></message>
     <message><source>No longer there</source><translation>已不存在</translation></message>
@@ -203,24 +197,14 @@
     <message><source>Not answered yet</source><translation>尚未回答</translation></message>
     <message><source>Not asked yet since the start</source><translation>启动后尚未询问</translation></message>
     <message><source>Not changed: {why}</source><translation>未更改：{why}</translation></message>
-    <message><source>Not no&amp;w</source><translation>暂不(&amp;W)</translation></message>
     <message><source>Not connected</source><translation>未连接</translation></message>
+    <message><source>Not no&amp;w</source><translation>暂不(&amp;W)</translation></message>
     <message><source>Not now</source><translation>以后再说</translation></message>
     <message><source>Not recording yet: one question is open</source><translation>尚未开始记录：有一个问题等待回答</translation></message>
     <message><source>Not usable</source><translation>无法使用</translation></message>
     <message><source>Nothing can be changed here until then, and nothing new is recorded.</source><translation>在此之前无法在这里更改设置，也不会记录新内容。</translation></message>
     <message><source>Nothing here matches the filter.</source><translation>没有符合筛选条件的内容。</translation></message>
     <message><source>Nothing is recorded before you answer.</source><translation>在你回答之前不会记录任何内容。</translation></message>
-    <message><source>Nothing waits for you. What fails for good, cannot be read or needs your word appears here.</source><translation>没有待处理的事项。反复失败、无法读取或需要你决定的内容会显示在这里。</translation></message>
-    <message><source>Nothing: all models in your list run on your own machines.</source><translation>没有：列表中的模型都在你自己的机器上运行。</translation></message>
-    <message><source>Nothing: summaries are made on this computer, without a model.</source><translation>没有：摘要在本机生成，不使用模型。</translation></message>
-    <message><source>Nothing: summaries are switched off.</source><translation>没有：总结已关闭。</translation></message>
-    <message><source>On GNOME the extension AppIndicator brings them. Without it, start the program again to get this window.</source><translation>在 GNOME 上可安装 AppIndicator 扩展来显示图标。没有扩展时，再次启动程序即可打开此窗口。</translation></message>
-    <message><source>On a shelf: a folder on this computer. Each shelf is a memory of its own.</source><translation>保存在书架上：本机的一个文件夹。每个书架都是独立的记忆。</translation></message>
-    <message><source>Only until the program ends</source><translation>仅保留到程序退出</translation></message>
-    <message><source>Open</source><translation>打开</translation></message>
-    <message><source>Open Settings</source><translation>打开设置</translation></message>
-    <message><source>Open conversation</source><translation>打开会话</translation></message>
     <message><source>Nothing on this shelf has any of these words. Try fewer or other ones.</source><translation>此书架上没有含这些词语的内容。请尝试更少或其他词语。</translation></message>
     <message><source>Nothing waits for you. What fails for good, cannot be read or needs your word appears here.</source><translation>没有待处理的事项。反复失败、无法读取或需要你决定的内容会显示在这里。</translation></message>
     <message><source>Nothing yet</source><translation>尚无</translation></message>
@@ -230,6 +214,7 @@
     <message><source>Nothing: summaries are switched off.</source><translation>没有：总结已关闭。</translation></message>
     <message><source>Nothing: this entry stands alone</source><translation>无：此条目没有关联</translation></message>
     <message><source>On GNOME the extension AppIndicator brings them. Without it, start the program again to get this window.</source><translation>在 GNOME 上可安装 AppIndicator 扩展来显示图标。没有扩展时，再次启动程序即可打开此窗口。</translation></message>
+    <message><source>On a shelf: a folder on this computer. Each shelf is a memory of its own.</source><translation>保存在书架上：本机的一个文件夹。每个书架都是独立的记忆。</translation></message>
     <message><source>Only until the program ends</source><translation>仅保留到程序退出</translation></message>
     <message><source>Open</source><translation>打开</translation></message>
     <message><source>Open Settings</source><translation>打开设置</translation></message>
@@ -256,7 +241,6 @@
     <message><source>Received</source><translation>接收</translation></message>
     <message><source>Record</source><translation>记录</translation></message>
     <message><source>Recorded are the messages between you and the agents. Passwords and keys are hidden before anything is stored, and what tools read or wrote is left out.</source><translation>记录的是你与智能体之间的消息。密码和密钥在保存前会被隐藏，工具读写的内容不记录。</translation></message>
-    <message><source>Record to s&amp;helf</source><translation>记录到书架(&amp;H)</translation></message>
     <message><source>Recorded up to</source><translation>已记录至</translation></message>
     <message><source>Recording of “{name}”</source><translation>“{name}”的记录</translation></message>
     <message><source>Recording starts anew with this change.</source><translation>更改后会重新开始记录。</translation></message>
@@ -274,10 +258,10 @@
     <message><source>Retry with</source><translation>换模型重试</translation></message>
     <message><source>Retry with {route}</source><translation>用 {route} 重试</translation></message>
     <message><source>Review</source><translation>待处理</translation></message>
-    <message><source>Runs on this computer; nothing is sent away.</source><translation>在本机运行，不发送任何内容。</translation></message>
     <message><source>Review ({n})</source><translation>待处理（{n}）</translation></message>
     <message><source>Review…</source><translation>待处理…</translation></message>
     <message><source>Rule</source><translation>规则</translation></message>
+    <message><source>Runs on this computer; nothing is sent away.</source><translation>在本机运行，不发送任何内容。</translation></message>
     <message><source>S&amp;ettings…</source><translation>设置(&amp;E)…</translation></message>
     <message><source>S&amp;ummarise now</source><translation>立即总结(&amp;U)</translation></message>
     <message><source>Save &amp;key</source><translation>保存密钥(&amp;K)</translation></message>
@@ -309,12 +293,11 @@
     <message><source>Step {n} of {count}</source><translation>第 {n} 步，共 {count} 步</translation></message>
     <message><source>Stopped at: {hop}.</source><translation>停在：{hop}。</translation></message>
     <message><source>Stopping after the step at hand…</source><translation>完成当前步骤后停止…</translation></message>
+    <message><source>Summaries</source><translation>摘要</translation></message>
+    <message><source>Summaries and lessons of the conversation</source><translation>会话的摘要和经验</translation></message>
     <message><source>Summaries are made without a model: free, and nothing leaves this computer.</source><translation>摘要无需模型即可生成：免费，且没有内容离开本机。</translation></message>
     <message><source>Summaries are switched off in Settings</source><translation>设置中已关闭总结</translation></message>
     <message><source>Summaries are written by {model}.</source><translation>摘要由 {model} 撰写。</translation></message>
-    <message><source>Summaries</source><translation>摘要</translation></message>
-    <message><source>Summaries and lessons of the conversation</source><translation>会话的摘要和经验</translation></message>
-    <message><source>Summaries are switched off in Settings</source><translation>设置中已关闭总结</translation></message>
     <message><source>Summaries per day</source><translation>每日摘要</translation></message>
     <message><source>Summarise all</source><translation>全部总结</translation></message>
     <message><source>Summarise all…</source><translation>全部总结…</translation></message>
@@ -338,9 +321,9 @@
     <message><source>The companion’s own file is whole.</source><translation>本程序自己的文件完好。</translation></message>
     <message><source>The conversation is recorded again from its log; its summaries are made anew.</source><translation>会话正从其日志重新记录；摘要会重新生成。</translation></message>
     <message><source>The conversation itself is kept. You can make it again later with Summarise now.</source><translation>会话本身会保留。之后可用“立即总结”重新生成。</translation></message>
-    <message><source>The key in {name} is used.</source><translation>使用 {name} 中的密钥。</translation></message>
     <message><source>The entry in the middle</source><translation>中间的条目</translation></message>
     <message><source>The entry that is chosen</source><translation>选中的条目</translation></message>
+    <message><source>The key in {name} is used.</source><translation>使用 {name} 中的密钥。</translation></message>
     <message><source>The key is kept. Press Test at a model to try it.</source><translation>密钥已保存。可在模型处点“测试”验证。</translation></message>
     <message><source>The key is removed.</source><translation>密钥已移除。</translation></message>
     <message><source>The last {days} are recorded: {amount}.</source><translation>记录最近 {days}：{amount}。</translation></message>
@@ -383,12 +366,11 @@
     <message><source>What it is connected with</source><translation>与其关联的条目</translation></message>
     <message><source>What leaves this computer</source><translation>哪些内容会离开本机</translation></message>
     <message><source>What to do: {action}</source><translation>怎么办：{action}</translation></message>
+    <message><source>What to look in</source><translation>查找范围</translation></message>
+    <message><source>When</source><translation>时间</translation></message>
     <message><source>Where is memory kept?</source><translation>记忆保存在哪里？</translation></message>
     <message><source>Which conversations may be recorded?</source><translation>可以记录哪些会话？</translation></message>
     <message><source>Which model writes the summaries?</source><translation>由哪个模型撰写摘要？</translation></message>
-    <message><source>What to look in</source><translation>查找范围</translation></message>
-    <message><source>When</source><translation>时间</translation></message>
-    <message><source>Which conversations may be recorded?</source><translation>可以记录哪些会话？</translation></message>
     <message><source>Words to look for on this shelf</source><translation>在此书架上查找的词语</translation></message>
     <message><source>Work on “{name}”</source><translation>“{name}”的处理</translation></message>
     <message><source>Working</source><translation>正在工作</translation></message>
@@ -471,17 +453,6 @@
     <message><source>{n} call was written to {path}.</source><translation>已将 {n} 次调用写入 {path}。</translation></message>
     <message><source>{n} calls</source><translation>{n} 次调用</translation></message>
     <message><source>{n} calls of unknown price</source><translation>{n} 次调用价格未知</translation></message>
-    <message><source>{n} conversation</source><translation>{n} 个会话</translation></message>
-    <message><source>{n} conversation was taken over</source><translation>已接管 {n} 个会话</translation></message>
-    <message><source>{n} conversation, {size}</source><translation>{n} 个会话，{size}</translation></message>
-    <message><source>{n} conversations</source><translation>{n} 个会话</translation></message>
-    <message><source>{n} conversations were taken over</source><translation>已接管 {n} 个会话</translation></message>
-    <message><source>{n} conversations, {size}</source><translation>{n} 个会话，{size}</translation></message>
-    <message><source>{n} day</source><translation>{n} 天</translation></message>
-    <message><source>{n} days</source><translation>{n} 天</translation></message>
-    <message><source>{n} failed task waits for you</source><translation>{n} 个失败的任务等待你处理</translation></message>
-    <message><source>{n} failed tasks wait for you</source><translation>{n} 个失败的任务等待你处理</translation></message>
-    <message><source>{n} h ago</source><translation>{n} 小时前</translation></message>
     <message><source>{n} calls were written to {path}.</source><translation>已将 {n} 次调用写入 {path}。</translation></message>
     <message><source>{n} conversation</source><translation>{n} 个会话</translation></message>
     <message><source>{n} conversation is recorded and not wholly summarised.</source><translation>{n} 个会话已记录但尚未完全总结。</translation></message>
@@ -491,6 +462,8 @@
     <message><source>{n} conversations are recorded and not wholly summarised.</source><translation>{n} 个会话已记录但尚未完全总结。</translation></message>
     <message><source>{n} conversations were taken over</source><translation>已接管 {n} 个会话</translation></message>
     <message><source>{n} conversations, {size}</source><translation>{n} 个会话，{size}</translation></message>
+    <message><source>{n} day</source><translation>{n} 天</translation></message>
+    <message><source>{n} days</source><translation>{n} 天</translation></message>
     <message><source>{n} entries, the best first</source><translation>{n} 个条目，最相关的在前</translation></message>
     <message><source>{n} entry, the best first</source><translation>{n} 个条目，最相关的在前</translation></message>
     <message><source>{n} failed</source><translation>{n} 个失败</translation></message>
@@ -528,10 +501,9 @@
     <message><source>{n} waits until it can be done</source><translation>{n} 个等到可以进行时</translation></message>
     <message><source>{size} of memory</source><translation>{size} 内存</translation></message>
     <message><source>{source}: {what} in {folder}</source><translation>{source}：{what}，位于 {folder}</translation></message>
-    <message><source>{week} of them in the last 7 days, {month} in the last 30 days</source><translation>其中最近 7 天 {week} 个，最近 30 天 {month} 个</translation></message>
     <message><source>{tokens}, {n} of them for thinking</source><translation>{tokens}，其中 {n} 个用于思考</translation></message>
     <message><source>{tokens}, {n} of them from the provider’s cache</source><translation>{tokens}，其中 {n} 个来自提供商的缓存</translation></message>
-    <message><source>{week} in the last 7 days, {month} in the last 30 days</source><translation>最近 7 天 {week} 个，最近 30 天 {month} 个</translation></message>
+    <message><source>{week} of them in the last 7 days, {month} in the last 30 days</source><translation>其中最近 7 天 {week} 个，最近 30 天 {month} 个</translation></message>
     <message><source>{what}, per million tokens</source><translation>{what}，每百万 token</translation></message>
     <message><source>“{name}” was changed again since.</source><translation>“{name}”此后又被更改。</translation></message>
     <message><source>“{name}” was changed.</source><translation>“{name}”已更改。</translation></message>
