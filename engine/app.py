@@ -390,6 +390,7 @@ class Engine:
             self._notices.problem("plugin", beside(shelf))
         else:
             self._notices.solved("plugin")
+            self._notices.offer_takeover(shelf, await self._plugin.waiting(shelf))
         if cutoff is None or self._ledger.read_only or off or self._beside:
             self._touch()
             return
@@ -425,9 +426,15 @@ class Engine:
         """How many conversations DSH's memory plugin has progress of that can be taken over; 0 once that was done."""
         return await self._plugin.waiting(self.settings.get("shelf"))
 
-    async def import_plugin(self) -> int:
-        """Take over, once, how far the plugin came on this shelf; how many conversations. Its tasks stay its own."""
-        count = await self._plugin.take_over(self.settings.get("shelf"))
+    async def import_plugin(self, shelf: str = "") -> int:
+        """Take over, once, how far the plugin came on a shelf, else on the active one; how many conversations.
+
+        Not while it is at work there: how far it comes afterwards would be lost.
+        """
+        shelf = shelf or self.settings.get("shelf")
+        if await self._plugin_writes(shelf):
+            raise beside(shelf)
+        count = await self._plugin.take_over(shelf)
         await self._look_again()
         return count
 
@@ -740,7 +747,7 @@ class Engine:
 
     def _on_event(self, event: Event) -> None:
         if isinstance(event, TaskFailed):
-            self._notices.task_failed()
+            self._supervisor.start(self._say_failed(event), "say what failed")
         if isinstance(event, TaskSettled):
             self.tasks_done += 1
         if isinstance(event, TaskSettled | TaskFailed) and event.kind in ("consolidate", "cascade") and self._work:
@@ -753,6 +760,10 @@ class Engine:
             self._notices.solved("storage")
         if isinstance(event, MessagesLogged | TaskSettled | TaskFailed | Forgotten):
             self._touch()
+
+    async def _say_failed(self, event: TaskFailed) -> None:
+        titles = await self._logs.titles([event.session_id])
+        self._notices.task_failed(event.kind, titles.get(event.session_id) or event.session_id)
 
     def _settings_changed(self, keys: tuple[str, ...], old: dict[str, Any], new: dict[str, Any]) -> None:
         self._notices.forget("settings")

@@ -13,18 +13,19 @@ import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from engine import control
-from engine.app import AlreadyRunning, Engine
+from engine import cli_summarize
 from engine.cli_shelves import LONG, add_verbs, export_from_folder, shelves
-from engine.configured import cutoff_of
 from engine.errors import CompanionError, UserFixable
-from engine.instance import NotReachable, answers, ask_running
+from engine.instance import NotReachable, answers, answers_at_once, ask_running
 from engine.jsonrpc import RpcError
 from engine.paths import Home
 from engine.settings.store import Settings
 from engine.supervisor import Supervisor
+
+if TYPE_CHECKING:
+    from engine.app import Engine
 
 DONE, FAILED, USAGE, UNREACHABLE = 0, 1, 2, 3
 _PATIENCE = 10.0
@@ -47,7 +48,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     logging.getLogger().addHandler(logging.NullHandler())  # what a person has to know is said in words of its own
     try:
         with asyncio.Runner() as runner:
-            return runner.run(_COMMANDS[options.command](home, options))
+            code = runner.run(_COMMANDS[options.command](home, options))
+        if getattr(options, "question", False) and cli_summarize.confirmed():
+            options.yes = True
+            with asyncio.Runner() as runner:
+                code = runner.run(_COMMANDS[options.command](home, options))
+        return code
     except NotReachable as error:
         _say(error)
         return UNREACHABLE
@@ -109,10 +115,12 @@ def parser() -> argparse.ArgumentParser:
             one.add_argument(
                 "--route", metavar="N|NAME", help="begin with this model of the list: its number from 1 on, or its name"
             )
-    summarize = command("summarize", "Summarise what of a conversation has no summary yet.")
-    summarize.add_argument(
-        "session", nargs="?", metavar="SESSION", help="conversation id; without it, recent ones are listed"
+    summarize = command(
+        "summarize",
+        "Summarise what of a conversation has no summary yet; without SESSION, say what waits and its highest price.",
     )
+    summarize.add_argument("session", nargs="?", metavar="SESSION", help="conversation id")
+    summarize.add_argument("--yes", action="store_true", help="without SESSION: summarise all that waits")
     add_verbs(command("shelves", "List, choose, make, name, look after, export or import shelves.", as_json=False))
     settings = command("settings", "List, read or change settings.", as_json=False)
     verbs = settings.add_subparsers(dest="verb", required=True, metavar="list|get|set")
@@ -137,6 +145,9 @@ def parser() -> argparse.ArgumentParser:
 
 
 async def _run(home: Home, options: argparse.Namespace) -> int:
+    from engine.app import Engine
+    from engine.configured import cutoff_of
+
     started = time.monotonic()
     if options.start is not None:
         try:
@@ -180,12 +191,12 @@ async def _run(home: Home, options: argparse.Namespace) -> int:
     return code
 
 
-async def _catch_up(engine: Engine) -> None:
+async def _catch_up(engine: "Engine") -> None:
     await engine.catch_up(everything=True)
     await engine.drained()
 
 
-async def _until(stop: asyncio.Event, engine: Engine) -> None:
+async def _until(stop: asyncio.Event, engine: "Engine") -> None:
     """Catch up, or stop early when asked to; what is left stays queued."""
     supervisor = Supervisor()
     working = supervisor.start(_catch_up(engine), "catch up")
@@ -197,7 +208,7 @@ async def _until(stop: asyncio.Event, engine: Engine) -> None:
     await supervisor.cancel()
 
 
-async def _report(engine: Engine, seconds: float) -> dict[str, Any]:
+async def _report(engine: "Engine", seconds: float) -> dict[str, Any]:
     written, already = engine.written()
     totals = await engine.model_totals()
     status = await engine.refresh()
@@ -275,7 +286,8 @@ def _spent_text(budget: dict[str, Any]) -> str:
     if not day["calls"]:
         return "No paid model call today."
     unknown = f", and {day['unpriced']} calls of unknown price" if day["unpriced"] else ""
-    return f"Paid models today: {day['calls']} calls, {day['money']:.2g} {budget['currency']}{unknown}."
+    spent = cli_summarize.money_text(day["money"], budget["currency"])
+    return f"Paid models today: {day['calls']} calls, {spent}{unknown}."
 
 
 async def _tasks(home: Home, options: argparse.Namespace) -> int:
@@ -314,26 +326,23 @@ def _tasks_text(rows: list[dict[str, Any]]) -> str:
 
 
 async def _summarize(home: Home, options: argparse.Namespace) -> int:
-    async with _engine(home, work=options.session is not None) as call:
-        if options.session is None:
-            _print(await call("sessions", {"limit": 20}), options.json, _sessions_text)
-            return DONE
+    if options.session is None:
+        return await _summarize_all(home, options)
+    async with _engine(home, work=True) as call:
         result = await call("summarise", {"session": options.session})
-        _print(result, options.json, lambda r: "Queued." if r["queued"] else _REASONS[r["reason"]])
+        _print(result, options.json, lambda r: "Queued." if r["queued"] else cli_summarize.REASONS[r["reason"]])
         return DONE if result["queued"] or result["reason"] in ("empty", "busy") else FAILED
 
 
-_REASONS = {
-    "empty": "Everything recorded of this conversation is summarised already.",
-    "busy": "A summary of this conversation is being made.",
-    "disabled": "Summaries are switched off in the settings.",
-    "unavailable": "Nothing is recorded yet: answer the first question, or use run --from.",
-    "unknown-session": "There is no conversation with this id.",
-}
-
-
-def _sessions_text(rows: list[dict[str, Any]]) -> str:
-    return "\n".join(f"{r['session_id']}  {r['project']}  {r['title']}" for r in rows) or "No conversations yet."
+async def _summarize_all(home: Home, options: argparse.Namespace) -> int:
+    """Say what waits; queue it only when that was asked for. A person at a terminal is asked afterwards."""
+    async with _engine(home, work=options.yes) as call:
+        rows, waiting = await call("sessions", {"limit": 20}), await call("backlog", {})
+        queued = (await call("summarise-backlog", {}))["queued"] if options.yes else 0
+        answer = {"conversations": rows, "waiting": waiting, "asked": options.yes, "queued": queued}
+        _print(answer, options.json, cli_summarize.waiting_text)
+        options.question = waiting["conversations"] > 0 and not options.yes and not options.json
+    return DONE
 
 
 async def _shelves(home: Home, options: argparse.Namespace) -> int:
@@ -411,11 +420,14 @@ _COMMANDS: dict[str, Callable[[Home, argparse.Namespace], Coroutine[Any, Any, in
 @contextlib.asynccontextmanager
 async def _engine(home: Home, *, work: bool = False) -> AsyncIterator[Call]:
     """The running engine, else one of our own for the length of the command; `work` lets that one finish its queue."""
-    engine = await _own(home)
+    # A copy that answers is asked before the engine is imported, which takes longer than the rest of most commands.
+    engine = None if await answers_at_once(home, patience=1.0) else await _own(home)
     if engine is None:
         limits = dict.fromkeys(LONG, _LONG_ANSWER)
         yield lambda method, params: ask_running(home, method, params, limit=limits.get(method, _ANSWER))
         return
+    from engine import control
+
     try:
         await engine.attach(run=work)
         yield lambda method, params: control.dispatch(engine, method, params)
@@ -425,11 +437,13 @@ async def _engine(home: Home, *, work: bool = False) -> AsyncIterator[Call]:
         await engine.stop()
 
 
-async def _own(home: Home) -> Engine | None:
+async def _own(home: Home) -> "Engine | None":
     """An engine of our own, or None when another process has one that answers.
 
     Another command may hold the lock for a moment without answering yet.
     """
+    from engine.app import AlreadyRunning, Engine
+
     deadline = time.monotonic() + _PATIENCE
     while time.monotonic() < deadline:
         try:

@@ -27,6 +27,7 @@ _VERBS = (
     ("model", "Let a shelf search by meaning with an embedding model on this machine."),
     ("connect", "Connect a folder as a shelf."),
     ("disconnect", "Take a shelf out of the list; its files stay."),
+    ("takeover", "Take over, once, how far DSH's own memory plugin came on a shelf; what it recorded stays."),
     ("export", "Write a shelf as a Hypatia export, as JSON lines or as Markdown."),
     ("import", "Read an export, a shelf's folder or JSON lines into a shelf; nothing there is overwritten."),
 )
@@ -106,6 +107,9 @@ async def shelves(call: Call, options: argparse.Namespace, show: Show) -> None:
         case "disconnect":
             result = await call("disconnect", {"name": options.name})
             show(result, lambda r: f"Disconnected {r['shelf']}; its files stay.")
+        case "takeover":
+            result = await call("takeover", {"name": options.name})
+            show(result, lambda r: f"{r['conversations']} conversations taken over.")
         case "export":
             result = await _long(call, "export", {"name": options.name, "path": path, "form": options.form})
             show(result, lambda r: _written(r, path))

@@ -68,6 +68,12 @@ async def _dispatch(engine: "Engine", method: str, params: dict[str, Any]) -> An
             return [asdict(row) for row in await engine.sessions(int(params.get("limit", 20)))]
         case "summarise":
             return asdict(await engine.summarise(str(params["session"])))
+        case "backlog":
+            return asdict(await engine.backlog())
+        case "summarise-backlog":
+            return {"queued": await engine.summarise_backlog()}
+        case "takeover":
+            return {"conversations": await engine.import_plugin(str(params["name"]))}
         case "shelves":
             return [asdict(row) for row in await engine.shelves()]
         case "use":

@@ -3,8 +3,12 @@
 import logging
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Literal
 
 log = logging.getLogger(__name__)
+
+type Offer = Literal["", "take-over"]
+"""`take-over`: `Engine.import_plugin`, how far DSH's own memory plugin came."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,12 +86,18 @@ class SettingsChanged(Event):
 
 @dataclass(frozen=True, slots=True)
 class Notice(Event):
-    """Something a person needs to know; shown once per `key` until it is withdrawn."""
+    """Something a person needs to know; shown once per `key` until it is withdrawn.
+
+    `offer`: what a button beside it can do at once. `kind` and `conversation`: those of a task that failed.
+    """
 
     key: str
     title: str
     message: str
     action: str = ""
+    offer: Offer = ""
+    kind: str = ""
+    conversation: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -150,6 +150,15 @@ async def answers(home: Home, patience: float) -> bool:
         return False
 
 
+async def answers_at_once(home: Home, patience: float) -> bool:
+    """The same without waiting for one that is only starting: where nothing listens, the answer is no at once."""
+    try:
+        async with asyncio.timeout(patience), _line(home):
+            return True
+    except (OSError, ValueError, KeyError, ConnectionLost, TimeoutError):
+        return False
+
+
 @contextlib.asynccontextmanager
 async def _connected(home: Home, patience: float) -> AsyncIterator[Client]:
     async with contextlib.AsyncExitStack() as stack:

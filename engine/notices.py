@@ -10,6 +10,13 @@ from engine.views import Problem
 
 log = logging.getLogger(__name__)
 
+_FAILED = {
+    "log-message": "The recording of “{name}” failed and waits in Review.",
+    "session-node": "The shelf entry of “{name}” failed and waits in Review.",
+    "consolidate": "The summary of “{name}” failed and waits in Review.",
+    "cascade": "The archive of “{name}” failed and waits in Review.",
+}
+
 
 class Notices:
     """Keeps the problems of the status and announces each once; `changed` is called when they differ."""
@@ -18,6 +25,7 @@ class Notices:
         self._bus = bus
         self._changed = changed
         self._problems: dict[str, Problem] = {}
+        self._offered: set[str] = set()
 
     def problems(self) -> list[Problem]:
         """What keeps the companion from working fully, the oldest first."""
@@ -41,16 +49,33 @@ class Notices:
         """Drop the problems whose key begins so, because they are looked for anew."""
         self._problems = {key: problem for key, problem in self._problems.items() if not key.startswith(prefix)}
 
-    def task_failed(self) -> None:
-        """A task waits for the person."""
+    def task_failed(self, kind: str, conversation: str) -> None:
+        """A task of a conversation waits for the person."""
+        message = _FAILED.get(kind, "The work on “{name}” failed and waits in Review.").replace("{name}", conversation)
         self._bus.emit(
             Notice(
                 "failed-tasks",
                 "Something needs you",
-                "A task failed and waits in Review.",
+                message,
                 "Open Review to retry or discard it.",
+                kind=kind,
+                conversation=conversation,
             )
         )
+
+    def offer_takeover(self, shelf: str, conversations: int) -> None:
+        """DSH's memory plugin was at work on this shelf before us; said once in a run."""
+        if conversations and shelf not in self._offered:
+            self._offered.add(shelf)
+            self._bus.emit(
+                Notice(
+                    "plugin-progress",
+                    "DSH's memory plugin worked here before",
+                    f"On the shelf “{shelf}” it has come some way with {conversations} conversations.",
+                    "Take that over, so that nothing is summarised and paid for twice.",
+                    "take-over",
+                )
+            )
 
     def task_died(self, name: str, error: BaseException) -> None:
         """A part of the engine ended by an error of its own."""

@@ -198,7 +198,7 @@ class Backlog:
 
     def in_words(self) -> str:
         """One line for the activity log."""
-        cost = "free" if self.free else f"{self.money:.4f} {self.currency}" if self.money else "price unknown"
+        cost = "free" if self.free else "price unknown" if self.money is None else f"{self.money:.4f} {self.currency}"
         return f"{self.conversations}; all: {self.calls} calls, {self.input_tokens} tokens, {cost}"
 
 

@@ -19,6 +19,7 @@ COMMANDS = [
     (), ("run",), ("status",), ("tasks",), ("tasks", "list"), ("tasks", "retry"), ("tasks", "discard"), ("summarize",),
     ("shelves",), ("shelves", "list"), ("shelves", "use"), ("shelves", "connect"), ("shelves", "disconnect"),
     ("shelves", "create"), ("shelves", "rename"), ("shelves", "status"), ("shelves", "embed"), ("shelves", "model"),
+    ("shelves", "takeover"),
     ("settings",), ("settings", "list"), ("settings", "get"), ("settings", "set"), ("shelf-server",),
 ]  # fmt: skip
 REPORT = {
@@ -46,6 +47,8 @@ SESSION = {
     "reason",
     "agent",
 }
+
+BACKLOG = {"conversations", "calls", "input_tokens", "output_tokens", "money", "currency", "free"}
 
 
 def say(program: Program, session_id: str = "session-1", text: str = "hello", start: int = START_MS) -> LogWriter:
@@ -124,7 +127,10 @@ def test_json_of_every_command_is_stable(program: Program, tmp_path: Path) -> No
     assert set(status) == STATUS
     assert set(status["models"]) == {"calls", "input_tokens", "output_tokens", "reasoning_tokens"}
     assert [set(file) for file in status["files"]] == [{"path", "session", "status", "reason"}]
-    assert {frozenset(row) for row in program.json("summarize")} == {frozenset(SESSION)}
+    waiting = program.json("summarize")
+    assert set(waiting) == {"conversations", "waiting", "asked", "queued"}
+    assert {frozenset(row) for row in waiting["conversations"]} == {frozenset(SESSION)}
+    assert set(waiting["waiting"]) == BACKLOG
     assert set(program.json("summarize", "session-1")) == {"session_id", "queued", "reason", "from_seq", "to_seq"}
     assert program.json("tasks", "list") == []
     assert program.json("tasks", "retry", "--all") == {"done": [], "missing": []}
@@ -172,7 +178,7 @@ def test_a_fresh_home_says_that_nothing_is_recorded_yet(program: Program) -> Non
     status = program.json("status")
     assert (status["answered"], status["state"], status["sessions"]) == (False, "attention", 0)
     assert "Nothing is recorded before the first question is answered." in program.run("status")
-    assert program.json("summarize") == []
+    assert program.json("summarize")["conversations"] == []
     assert program.json("summarize", "session-1", code=1)["reason"] == "unavailable"
 
 

@@ -26,6 +26,7 @@ IDLE_KINDS = ("log-message", "consolidate")
 RETRY_AFTER_LIMIT = 300.0
 BACKOFF_FIRST, BACKOFF_LIMIT = 5.0, 300.0
 UNTIL_LIMIT = 3600.0
+UNFORESEEN = "Nobody expected the error that ended this; the companion's log holds it."
 _NO_USE = 1000  # counts as so many tries in vain: nobody need wait for it
 _SLICE = 500
 
@@ -360,9 +361,10 @@ class Queue:
             text = one_line(str(error))
             retry_after, action, permanent = error.retry_after or 0.0, error.action, error.permanent
         else:
-            text = one_line(f"{type(error).__name__}: {error}")
+            text, action = UNFORESEEN, "Try it again; if it fails once more, report it with the companion's log."
             # Not log.exception: what the error says may quote a conversation.
-            log.error("task %s: %s\n%s", task.id, text, "".join(traceback.format_tb(error.__traceback__)))
+            said = one_line(f"{type(error).__name__}: {error}")
+            log.error("task %s: %s\n%s", task.id, said, "".join(traceback.format_tb(error.__traceback__)))
         tokens = (used.input, used.output)
         if permanent or task.attempts + 1 >= config.max_attempts:
             await self._records.fail(task.key, "failed", text, action, tokens)

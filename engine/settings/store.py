@@ -53,7 +53,7 @@ class Settings:
         for key, value in changes.items():
             row = self._row(key)
             if problem := row.problem(value):
-                raise UserFixable("Setting not saved", f"{key} {problem}.", f"It must be {row.bounds()}.")
+                raise _refused(row, problem)
         if self.changed_on_disk():
             self.reload()
         if self.broken:
@@ -116,8 +116,7 @@ class Settings:
             with contextlib.suppress(json.JSONDecodeError):
                 value = json.loads(value)
         if problem := row.problem(value):
-            hint = " Write it as JSON." if row.kind in ("routes", "list[str]") else ""
-            raise UserFixable("Setting not saved", f"{key} {problem}.", f"It must be {row.bounds()}.{hint}")
+            raise _refused(row, problem, "Write it as JSON." if row.kind in ("routes", "list[str]") else "")
         return value
 
     def _row(self, key: str) -> Setting:
@@ -183,6 +182,12 @@ class Settings:
             write_private(target, text)
         except OSError as error:
             raise unsaved("Setting not saved", target, error) from error
+
+
+def _refused(row: Setting, problem: str, hint: str = "") -> UserFixable:
+    """Says once what is valid: most problems do so themselves."""
+    valid = "" if row.bounds() in problem else f"It must be {row.bounds()}."
+    return UserFixable("Setting not saved", f"{row.key} {problem}.", f"{valid} {hint}".strip())
 
 
 def _read(path: Path) -> Values:

@@ -544,6 +544,7 @@
     <message><source>Correct {path}, or move it away to start anew.</source><translation>请更正 {path}，或将其移走以重新开始。</translation></message>
     <message><source>DSH's memory plugin has no progress for “{shelf}”, or it was taken over before.</source><translation>DSH 的记忆插件在“{shelf}”上没有进度，或此前已接管。</translation></message>
     <message><source>DSH's memory plugin records here already</source><translation>DSH 的记忆插件已在此记录</translation></message>
+    <message><source>DSH's memory plugin worked here before</source><translation>DSH 的记忆插件曾在此工作</translation></message>
     <message><source>Enter a key for {label} in Settings, or set {name}.</source><translation>请在设置中填写 {label} 的密钥，或设置环境变量 {name}。</translation></message>
     <message><source>Enter a key for {label} in Settings.</source><translation>请在设置中填写 {label} 的密钥。</translation></message>
     <message><source>Enter a valid key for {label} in Settings.</source><translation>请在设置中填写 {label} 的有效密钥。</translation></message>
@@ -598,9 +599,11 @@
     <message><source>No network</source><translation>没有网络</translation></message>
     <message><source>No place for the companion's files</source><translation>没有存放本程序文件的位置</translation></message>
     <message><source>No place for the control socket</source><translation>没有放置控制套接字的位置</translation></message>
+    <message><source>Nobody expected the error that ended this; the companion's log holds it.</source><translation>处理因意外错误而终止，详情见程序日志。</translation></message>
     <message><source>Nobody knows what {route} costs, so its cost cannot be kept below your limit.</source><translation>不知道 {route} 的价格，因此无法把费用控制在限额之内。</translation></message>
     <message><source>Nothing complete has been written to this log yet.</source><translation>此日志中还没有完整的内容。</translation></message>
     <message><source>Nothing to import</source><translation>没有可导入的内容</translation></message>
+    <message><source>On the shelf “{shelf}” it has come some way with {conversations} conversations.</source><translation>它在书架“{shelf}”上已处理过 {conversations} 个会话。</translation></message>
     <message><source>Only one copy can work on the same files.</source><translation>同一批文件只能由一个程序处理。</translation></message>
     <message><source>Open Review to retry or discard it.</source><translation>请打开“待处理”重试或丢弃。</translation></message>
     <message><source>Paste it again.</source><translation>请重新粘贴。</translation></message>
@@ -623,6 +626,8 @@
     <message><source>Stop it or wait for it.</source><translation>请停止它，或等它结束。</translation></message>
     <message><source>Stopped</source><translation>已停止</translation></message>
     <message><source>Switch the plugin off in DSH, or record on another shelf.</source><translation>请在 DSH 中关闭该插件，或记录到其他书架。</translation></message>
+    <message><source>Take that over, so that nothing is summarised and paid for twice.</source><translation>接管其进度，以免重复总结和付费。</translation></message>
+    <message><source>The archive of “{name}” failed and waits in Review.</source><translation>“{name}”的归档失败，正在“待处理”中等待。</translation></message>
     <message><source>The companion does not answer</source><translation>程序没有响应</translation></message>
     <message><source>The companion is already running</source><translation>程序已在运行</translation></message>
     <message><source>The companion is ending it.</source><translation>程序正在结束它。</translation></message>
@@ -646,9 +651,11 @@
     <message><source>The proxy set for this model or for this system is of a kind that is not supported.</source><translation>为此模型或系统设置的代理类型不受支持。</translation></message>
     <message><source>The proxy {where} does not answer.</source><translation>代理 {where} 没有响应。</translation></message>
     <message><source>The proxy {where} lets nobody through to {place}.</source><translation>代理 {where} 不允许访问 {place}。</translation></message>
+    <message><source>The recording of “{name}” failed and waits in Review.</source><translation>“{name}”的记录失败，正在“待处理”中等待。</translation></message>
     <message><source>The shelf cannot be written</source><translation>无法写入书架</translation></message>
     <message><source>The shelf did not answer</source><translation>书架没有响应</translation></message>
     <message><source>The shelf does not say how it is</source><translation>书架没有说明其状态</translation></message>
+    <message><source>The shelf entry of “{name}” failed and waits in Review.</source><translation>“{name}”的书架条目失败，正在“待处理”中等待。</translation></message>
     <message><source>The shelf is closed</source><translation>书架已关闭</translation></message>
     <message><source>The shelf is not connected</source><translation>书架未连接</translation></message>
     <message><source>The shelf server cannot start</source><translation>书架服务无法启动</translation></message>
@@ -657,10 +664,12 @@
     <message><source>The shelf server uses much memory</source><translation>书架服务占用内存较多</translation></message>
     <message><source>The shelf was not changed</source><translation>书架未更改</translation></message>
     <message><source>The shelf was not made</source><translation>未能创建书架</translation></message>
+    <message><source>The summary of “{name}” failed and waits in Review.</source><translation>“{name}”的摘要失败，正在“待处理”中等待。</translation></message>
     <message><source>The system's keyring cannot be used. {why}</source><translation>无法使用系统钥匙串。{why}</translation></message>
     <message><source>The table was not written</source><translation>未能写入表格</translation></message>
     <message><source>The task was not brought back</source><translation>任务未能恢复</translation></message>
     <message><source>The vectors were not made</source><translation>未能生成向量</translation></message>
+    <message><source>The work on “{name}” failed and waits in Review.</source><translation>“{name}”的处理失败，正在“待处理”中等待。</translation></message>
     <message><source>There is no key for {label}.</source><translation>没有 {label} 的密钥。</translation></message>
     <message><source>There is no setting {key}.</source><translation>没有名为 {key} 的设置。</translation></message>
     <message><source>There is no such model</source><translation>没有这个模型</translation></message>
@@ -684,6 +693,7 @@
     <message><source>Try again later.</source><translation>请稍后再试。</translation></message>
     <message><source>Try again.</source><translation>请重试。</translation></message>
     <message><source>Try other words, or try again later.</source><translation>请尝试其他词语，或稍后再试。</translation></message>
+    <message><source>Try it again; if it fails once more, report it with the companion's log.</source><translation>请重试；若再次失败，请附上程序日志报告。</translation></message>
     <message><source>Two writers on the shelf “{shelf}” would summarise and pay for everything twice, so nothing is recorded now.</source><translation>书架“{shelf}”若有两个写入者，一切都会被总结并付费两次，因此现在不记录。</translation></message>
     <message><source>Type the address.</source><translation>请填写地址。</translation></message>
     <message><source>Until then this entry is left out.</source><translation>在此之前忽略该项。</translation></message>
