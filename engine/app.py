@@ -462,8 +462,10 @@ class Engine:
         shelf = self.settings.get("shelf")
         async with self._switching:
             await self._sources.answered(cutoff)
-            if await self._logs.widen(shelf, cutoff, int(time.time() * 1000)):
-                await self._close_shelf()
+            before = await self._logs.choice(shelf)
+            if before is None or cutoff < before:
+                await self._close_shelf()  # what runs would move on what now begins anew
+                await self._logs.widen(shelf, cutoff, int(time.time() * 1000))
                 await self._history.activity("answered", shelf, start)
                 await self._open_shelf()
         await self._look_again()
@@ -577,7 +579,7 @@ class Engine:
         marks = await self._progress.of_session(shelf, session_id)
         cutoff = context.cutoff if context is not None else 0
         waiting = [
-            await self._logs.tokens(session_id, one.version, one.consolidated_seq, one.logged_seq, cutoff)
+            await self._logs.waiting(shelf, session_id, one.version, one.consolidated_seq, one.logged_seq, cutoff)
             for one in marks
         ]
         node = await self._progress.session_node(shelf, session_id)

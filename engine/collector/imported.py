@@ -29,11 +29,15 @@ async def import_marks(ledger: Ledger, shelf: str, root: Path) -> int:
                 last_check_turn=mark.last_check_turn,
                 pending_tokens=mark.pending_tokens,
             )
+            if done := min(mark.consolidated_seq, logged):
+                # Its summaries know no start date, so one that is moved back adds nothing before them.
+                await progress.cover(db, shelf, mark.session_id, version, 0, done)
             for old, old_end in older:
                 # DSH reads the newest file only; it repeats what the older ones hold.
                 if logged >= min(old_end, end):
                     place = (db, shelf, mark.session_id, old)
                     await progress.advance(*place, logged_seq=old_end, consolidated_seq=old_end)
+                    await progress.cover(*place, 0, old_end)
             if mark.session_node:
                 await progress.set_session_node(db, shelf, mark.session_id, linked=mark.linked)
     return len(found)

@@ -92,6 +92,11 @@ class TurnMark:
         return self.start_offset, self.start_seq, self.turn
 
 
+# That no summary covers the message `m` beyond the watermark of a shelf.
+UNCOVERED = (
+    "NOT EXISTS (SELECT 1 FROM covered c WHERE c.shelf = {shelf} AND c.session_id = m.session_id"
+    " AND c.version = m.version AND c.from_seq <= m.seq AND m.seq < c.to_seq)"
+)
 _FILE_COLUMNS = tuple(LogFile.__dataclass_fields__)
 _MESSAGE_COLUMNS = tuple(MessageRow.__dataclass_fields__)
 _MARK_COLUMNS = tuple(TurnMark.__dataclass_fields__)
@@ -105,6 +110,29 @@ _SELECT_KNOWN = """
 """
 _SELECT_MESSAGES = f"SELECT {', '.join(_MESSAGE_COLUMNS)} FROM message WHERE session_id = ?"
 _SELECT_MARKS = f"SELECT {', '.join(_MARK_COLUMNS)} FROM mark WHERE session_id = ? AND version = ?"
+
+
+_OF_FILE = "m.session_id = w.session_id AND m.version = w.version"
+_SAID_BEFORE = f"""EXISTS (
+    SELECT 1 FROM message m WHERE {_OF_FILE} AND m.seq < w.consolidated_seq AND m.time >= :new AND m.time < :old
+        AND NOT m.withdrawn)"""
+# A start date moves from `old` back to `new`: what summaries cover is noted, those conversations are summarised from
+# their beginning on, and a task that waits begins there too.
+_BEGIN_BEFORE = (
+    f"""
+    INSERT INTO covered
+    SELECT w.shelf, w.session_id, w.version,
+           (SELECT min(m.seq) FROM message m WHERE {_OF_FILE} AND m.time >= :old) AS began, w.consolidated_seq
+    FROM watermark w WHERE w.shelf = :shelf AND began < w.consolidated_seq AND {_SAID_BEFORE}
+    ON CONFLICT DO UPDATE SET to_seq = max(to_seq, excluded.to_seq)
+    """,
+    f"UPDATE watermark AS w SET consolidated_seq = 0 WHERE w.shelf = :shelf AND {_SAID_BEFORE}",
+    f"""
+    UPDATE task AS w SET from_seq = min(from_seq, coalesce(
+        (SELECT min(m.seq) FROM message m WHERE {_OF_FILE} AND m.time >= :new), from_seq))
+    WHERE w.shelf = :shelf AND w.kind = 'consolidate'
+    """,
+)
 
 
 def _marks(values: Sequence[str]) -> str:
@@ -253,18 +281,33 @@ class Logs:
         sql = f"{_SELECT_MESSAGES} AND version = ? AND seq >= ? AND seq < ? ORDER BY seq"
         return [MessageRow(*r) for r in await self._ledger.read(sql, (session_id, version, from_seq, to_seq))]
 
+    async def uncovered(
+        self, shelf: str, session_id: str, version: int, from_seq: int, to_seq: int
+    ) -> list[MessageRow]:
+        """The same without those that summaries on a shelf cover beyond its watermark."""
+        columns = ", ".join(f"m.{name}" for name in _MESSAGE_COLUMNS)
+        sql = (
+            f"SELECT {columns} FROM message m WHERE m.session_id = ? AND m.version = ? AND m.seq >= ? AND m.seq < ?"
+            f" AND {UNCOVERED.format(shelf='?')} ORDER BY m.seq"
+        )
+        rows = await self._ledger.read(sql, (session_id, version, from_seq, to_seq, shelf))
+        return [MessageRow(*row) for row in rows]
+
     async def session_messages(self, session_id: str) -> list[MessageRow]:
         """All messages of a conversation over its files, in the order of their numbers."""
         rows = await self._ledger.read(f"{_SELECT_MESSAGES} ORDER BY ordinal", (session_id,))
         return [MessageRow(*r) for r in rows]
 
-    async def tokens(self, session_id: str, version: int, from_seq: int, to_seq: int, since: int) -> int:
-        """Estimated tokens at home in this range, of what was said from an instant (epoch ms) on and not taken back."""
+    async def waiting(self, shelf: str, session_id: str, version: int, from_seq: int, to_seq: int, since: int) -> int:
+        """Estimated tokens at home in this range without a summary beyond the watermark of a shelf.
+
+        Of what was said from an instant (epoch ms) on and not taken back.
+        """
         sql = (
-            "SELECT coalesce(sum(tokens), 0) FROM message"
-            " WHERE session_id = ? AND version = ? AND seq >= ? AND seq < ? AND time >= ? AND NOT withdrawn"
+            "SELECT coalesce(sum(m.tokens), 0) FROM message m WHERE m.session_id = ? AND m.version = ? AND m.seq >= ?"
+            f" AND m.seq < ? AND m.time >= ? AND NOT m.withdrawn AND {UNCOVERED.format(shelf='?')}"
         )
-        rows = await self._ledger.read(sql, (session_id, version, from_seq, to_seq, since))
+        rows = await self._ledger.read(sql, (session_id, version, from_seq, to_seq, since, shelf))
         return int(rows[0][0])
 
     async def first_said(self, session_id: str, version: int, from_seq: int, since: int) -> int | None:
@@ -302,12 +345,18 @@ class Logs:
         return int(rows[0][0]) if rows else None
 
     async def widen(self, shelf: str, cutoff: int, now: int) -> bool:
-        """Store an answer that reaches further back (or the first one); whatever it adds is logged from the start."""
+        """Store an answer that reaches further back (or the first one).
+
+        Whatever it adds is logged from the start, and summarised; no task of the shelf may be running meanwhile.
+        """
         current = await self.choice(shelf)
         if current is not None and current <= cutoff:
             return False
         async with self._ledger.write() as db:
             await db.execute("INSERT OR REPLACE INTO shelf_choice VALUES (?, ?, ?)", (shelf, cutoff, now))
+            if current is not None:
+                for step in _BEGIN_BEFORE:
+                    await db.execute(step, {"shelf": shelf, "old": current, "new": cutoff})
             await db.execute("UPDATE watermark SET logged_seq = 0 WHERE shelf = ?", (shelf,))
         return True
 
@@ -354,10 +403,10 @@ class Logs:
                    (SELECT coalesce(sum(m.tokens), 0) FROM message m JOIN watermark w
                       ON w.shelf = ? AND w.session_id = m.session_id AND w.version = m.version
                      WHERE m.session_id = f.session_id AND m.withdrawn = 0 AND m.time >= ?
-                       AND m.seq >= w.consolidated_seq AND m.seq < w.logged_seq) AS waiting
+                       AND m.seq >= w.consolidated_seq AND m.seq < w.logged_seq AND {uncovered}) AS waiting
             FROM newest n CROSS JOIN log_file f ON f.session_id = n.session_id AND f.subagent = 0
             GROUP BY f.session_id ORDER BY last_time DESC
-        """
+        """.format(uncovered=UNCOVERED.format(shelf="w.shelf"))
         return await self._ledger.read(sql, (limit, limit, shelf, cutoff))
 
     async def titles(self, session_ids: Iterable[str]) -> dict[str, str]:

@@ -8,6 +8,7 @@ from typing import Any
 from aiosqlite import Connection
 
 from engine.ledger.database import Ledger
+from engine.ledger.logs import UNCOVERED
 from engine.ledger.names import checked_shelf
 
 _CHUNK = 400
@@ -52,10 +53,10 @@ class Owed:
 
 
 # Tokens that are logged and not summarised in the file of watermark `w`, of what was said from an instant (ms) on.
-_WAITING = """(
+_WAITING = f"""(
     SELECT coalesce(sum(m.tokens), 0) FROM message m
     WHERE m.session_id = w.session_id AND m.version = w.version AND m.seq >= w.consolidated_seq
-        AND m.seq < w.logged_seq AND m.time >= ? AND NOT m.withdrawn)"""
+        AND m.seq < w.logged_seq AND m.time >= ? AND NOT m.withdrawn AND {UNCOVERED.format(shelf="w.shelf")})"""
 
 
 class Progress:
@@ -155,7 +156,7 @@ class Progress:
     async def reset(self, shelf: str, session_id: str) -> None:
         """Back to the defaults in all files of a conversation, node included (engine.md 10.2, 10.3)."""
         async with self._ledger.write() as db:
-            for table in ("watermark", "session_node"):
+            for table in ("watermark", "covered", "session_node"):
                 await db.execute(f"DELETE FROM {table} WHERE shelf = ? AND session_id = ?", (shelf, session_id))
 
     async def advance(
@@ -192,6 +193,28 @@ class Progress:
                     *(shelf, session_id, version),
                 ),
             )
+
+    async def cover(
+        self, db: Connection, shelf: str, session_id: str, version: int, from_seq: int, to_seq: int
+    ) -> None:
+        """Summaries cover this range, though what is before it may have none."""
+        await db.execute(
+            "INSERT INTO covered VALUES (?, ?, ?, ?, ?)"
+            " ON CONFLICT DO UPDATE SET to_seq = max(to_seq, excluded.to_seq)",
+            (checked_shelf(shelf), session_id, version, from_seq, to_seq),
+        )
+
+    async def gap(self, shelf: str, session_id: str, version: int, start: int, end: int) -> tuple[int, int]:
+        """The first range within `[start, end)` that no summary covers beyond the watermark; empty if there is none."""
+        rows = await self._ledger.read(
+            "SELECT from_seq, to_seq FROM covered WHERE shelf = ? AND session_id = ? AND version = ? ORDER BY from_seq",
+            (shelf, session_id, version),
+        )
+        for from_seq, to_seq in rows:
+            if from_seq > start:
+                return start, max(start, min(end, from_seq))
+            start = max(start, to_seq)
+        return start, max(start, end)
 
     async def session_node(self, shelf: str, session_id: str) -> SessionNode:
         """The conversation's node on this shelf, as far as we know."""

@@ -163,4 +163,13 @@ MIGRATIONS: tuple[str, ...] = (
         last_at INTEGER NOT NULL, PRIMARY KEY (agent, kind)
     ) STRICT, WITHOUT ROWID;
     """,
+    """
+    -- What summaries cover beyond the watermark: a start date that is moved back lets a conversation begin anew before
+    -- them, and what DSH's own plugin summarised stays so.
+    CREATE TABLE covered (
+        shelf TEXT NOT NULL, session_id TEXT NOT NULL, version INTEGER NOT NULL,
+        from_seq INTEGER NOT NULL, to_seq INTEGER NOT NULL CHECK (to_seq > from_seq),
+        PRIMARY KEY (shelf, session_id, version, from_seq)
+    ) STRICT, WITHOUT ROWID;
+    """,
 )

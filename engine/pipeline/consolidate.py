@@ -47,7 +47,7 @@ async def consider(context: Context, session_id: str, version: int) -> None:
     start = await context.span_start(file, mark.consolidated_seq)
     # A summary that failed is tried again by itself only when as much was said again.
     since = record.to_seq if record is not None and record.status == "failed" else start
-    waiting = await context.logs.tokens(session_id, version, since, mark.logged_seq, context.cutoff)
+    waiting = await context.waiting(session_id, version, since, mark.logged_seq)
     if waiting < options.thresholds.least:
         return
     due = await _first_due(context, session_id, version, since, mark.logged_seq)
@@ -61,7 +61,7 @@ async def _first_due(context: Context, session_id: str, version: int, since: int
     page = _PAGE
     while turns := await context.logs.turns(session_id, version, since, logged, page):
         whole = len(turns) < page
-        rows = await context.visible(session_id, version, since, logged if whole else turns[-1].seq)
+        rows = await context.unsummarised(session_id, version, since, logged if whole else turns[-1].seq)
         before = last.turn if last is not None else turns[0].turn - 1
         due = first_due(turns, rows, before, context.options().thresholds)
         if due is not None or whole:
@@ -76,13 +76,23 @@ async def consolidate(context: Context, task: Task) -> None:
     file = lost or await context.readable(task.session_id, task.version)
     # A file that was cut back may end before what was queued.
     end = min(task.to_seq, file.next_seq)
+    place = (context.shelf, task.session_id, task.version)
     while True:
-        mark = await context.progress.get(context.shelf, task.session_id, task.version)
-        start = max(task.from_seq, mark.consolidated_seq, file.cut or 0)
-        if start >= end:
+        mark = await context.progress.get(*place)
+        done = max(task.from_seq, mark.consolidated_seq, file.cut or 0)
+        start, stop = await context.progress.gap(*place, done, end)
+        kept = await context.replies.get(*place)
+        if kept is not None and start < kept.from_seq and kept.covered_to <= end:
+            # Paid for before the start date was moved back: it is finished first.
+            await _run(context, task, file, kept.from_seq, end, by_shelf=lost is not None, ahead=True)
+            continue
+        covered = start
+        if start < stop:
+            covered = await _run(context, task, file, start, stop, by_shelf=lost is not None)
+        if covered > done:
+            await context.progress.advance(None, *place, consolidated_seq=covered)
+        if covered >= end:
             break
-        covered = await _run(context, task, file, start, end, by_shelf=lost is not None)
-        await context.progress.advance(None, context.shelf, task.session_id, task.version, consolidated_seq=covered)
     if context.options().archive:
         await context.queue.enqueue(
             "cascade", task.session_id, task.version, task.from_seq, task.to_seq, task.project, immediate=True
@@ -90,10 +100,12 @@ async def consolidate(context: Context, task: Task) -> None:
     await consider(context, task.session_id, task.version)
 
 
-async def _run(context: Context, task: Task, file: LogFile, start: int, end: int, *, by_shelf: bool) -> int:
+async def _run(
+    context: Context, task: Task, file: LogFile, start: int, end: int, *, by_shelf: bool, ahead: bool = False
+) -> int:
     """One summary of the events from `start` on, at most up to `end`; returns the first event it does not cover.
 
-    `by_shelf`: the log is gone, and what was said is read from the shelf.
+    `by_shelf`: the log is gone, and what was said is read from the shelf. `ahead`: something before it has no summary.
     """
     turn = await context.logs.last_turn(task.session_id, task.version, start)
     # Read from the beginning of the turn that `start` lies in, to know what its tools belong to.
@@ -125,7 +137,10 @@ async def _run(context: Context, task: Task, file: LogFile, start: int, end: int
     await context.writer.summary(name, extraction.summary, task.project, 1, items)
     await _write_units(context, task, Reply(start, covered, ""), extraction, name)
     async with context.ledger.write() as db:
-        await context.progress.advance(db, context.shelf, task.session_id, task.version, consolidated_seq=covered)
+        if ahead:
+            await context.progress.cover(db, context.shelf, task.session_id, task.version, start, covered)
+        else:
+            await context.progress.advance(db, context.shelf, task.session_id, task.version, consolidated_seq=covered)
         await context.replies.delete(db, context.shelf, task.session_id, task.version)
     return covered
 

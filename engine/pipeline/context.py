@@ -106,6 +106,15 @@ class Context:
         rows = await self.logs.messages(session_id, version, from_seq, to_seq)
         return [row for row in rows if not row.withdrawn and row.time >= self.cutoff]
 
+    async def unsummarised(self, session_id: str, version: int, from_seq: int, to_seq: int) -> list[MessageRow]:
+        """Those of them that no summary covers beyond the watermark."""
+        rows = await self.logs.uncovered(self.shelf, session_id, version, from_seq, to_seq)
+        return [row for row in rows if not row.withdrawn and row.time >= self.cutoff]
+
+    async def waiting(self, session_id: str, version: int, from_seq: int, to_seq: int) -> int:
+        """Tokens in a range that may be recorded here and that no summary covers beyond the watermark."""
+        return await self.logs.waiting(self.shelf, session_id, version, from_seq, to_seq, self.cutoff)
+
     async def span_start(self, file: LogFile, consolidated: int) -> int:
         """Where the next summary begins.
 

@@ -33,7 +33,7 @@ async def summarise_file(context: Context, session_id: str, version: int, min_to
         return Outcome(False, "empty")
     mark = await context.progress.get(context.shelf, session_id, version)
     start = await context.span_start(file, mark.consolidated_seq)
-    waiting = await context.logs.tokens(session_id, version, start, mark.logged_seq, context.cutoff)
+    waiting = await context.waiting(session_id, version, start, mark.logged_seq)
     if waiting < min_tokens:
         return Outcome(False, "empty", start, mark.logged_seq)
     record = await context.queue.task("consolidate", session_id, version)
