@@ -39,7 +39,6 @@ class Program:
     def __init__(self, home: Home) -> None:
         self._home = home
         self._quit = asyncio.Event()
-        self._ended = asyncio.Event()
 
     async def run(self) -> int:
         """Start, stay until somebody quits, stop. Returns the exit status."""
@@ -47,21 +46,11 @@ class Program:
         if os.name != "nt":
             for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
                 loop.add_signal_handler(number, self._quit.set)
-        try:
-            return await self._session()
-        finally:
-            self._ended.set()
+        return await self._session()
 
-    async def finish(self) -> int:
-        """Qt was told to quit from outside, at a session's end say: let `run` stop all the same."""
+    def quit(self) -> None:
+        """Begin to stop."""
         self._quit.set()
-        await self._ended.wait()
-        return 0
-
-    @property
-    def ended(self) -> bool:
-        """Whether `run` is over."""
-        return self._ended.is_set()
 
     async def _session(self) -> int:
         menu = CompanionMenu()
@@ -177,10 +166,5 @@ def run(home: Home) -> int:
     app = make_application()
     i18n.use("system")
     program = Program(home)
-    with asyncio.Runner(loop_factory=lambda: AppLoop(app)) as runner:
-        try:
-            return runner.run(program.run())
-        except RuntimeError:
-            if program.ended:
-                raise
-            return runner.run(program.finish())
+    with asyncio.Runner(loop_factory=lambda: AppLoop(app, program.quit)) as runner:
+        return runner.run(program.run())

@@ -8,7 +8,7 @@ import itertools
 import math
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -145,9 +145,14 @@ class _Scheduler(QtCore.QObject):
 
 
 class AppLoop(qasync.QEventLoop):  # type: ignore[misc]
-    """qasync's loop on `_Scheduler`; needs exactly the pinned qasync, whose private names it overrides."""
+    """qasync's loop on `_Scheduler`; needs exactly the pinned qasync, whose private names it overrides.
 
-    def __init__(self, app: QtCore.QCoreApplication | None = None) -> None:
+    Qt may be told to quit from outside, by the end of a session say, and quits as often as its loop is entered when
+    the screen is gone. `on_quit` is called then, and the loop runs on until what it runs has ended in order.
+    """
+
+    def __init__(self, app: QtCore.QCoreApplication | None = None, on_quit: Callable[[], None] | None = None) -> None:
+        self._on_quit = on_quit
         super().__init__(app)
         stock = self._timer  # type: ignore[has-type]
         self._timer = _Scheduler()
@@ -156,6 +161,16 @@ class AppLoop(qasync.QEventLoop):  # type: ignore[misc]
             self._timer.add_ready(handle)
         # qasync's own executor is ten QThreads whose slowest call delays the exit.
         self.set_default_executor(ThreadPoolExecutor(WORKER_THREADS, thread_name_prefix="worker"))
+
+    def run_until_complete(self, future: Coroutine[Any, Any, Any] | asyncio.Future[Any]) -> Any:
+        task = asyncio.ensure_future(future, loop=self)
+        while True:
+            try:
+                return super().run_until_complete(task)
+            except RuntimeError:
+                if self._on_quit is None or task.done():
+                    raise
+                self._on_quit()
 
     def run_forever(self) -> Any:
         # qasync forgets them: without hooks nobody closes an async generator that was left half-way.

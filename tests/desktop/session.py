@@ -67,9 +67,10 @@ class Child:
 class Session:
     """A screen and a bus; starts programs in them."""
 
-    def __init__(self, env: dict[str, str], bus: str) -> None:
+    def __init__(self, env: dict[str, str], bus: str, screen: int) -> None:
         self.env = env
         self.bus = bus
+        self.screen = screen  # process id of the X server
         self.children: list[Child] = []
 
     async def start(self, *command: str, stdin: int | None = PIPE, stderr: int | None = None) -> Child:
@@ -143,14 +144,15 @@ async def session(home: Path, services: bool = False) -> AsyncIterator[Session]:
     assert bus.stdout is not None
     address = (await bus.stdout.readline()).decode().strip()
     env["DBUS_SESSION_BUS_ADDRESS"] = address
-    desk = Session(env, address)
+    desk = Session(env, address, screen.pid)
     try:
         yield desk
     finally:
         for child in reversed(desk.children):
             await child.end()
         for process in (bus, screen):
-            process.terminate()
+            with contextlib.suppress(ProcessLookupError):
+                process.terminate()
             await process.wait()
         bus._transport.close()  # type: ignore[attr-defined]
 

@@ -300,3 +300,21 @@ async def test_it_starts_without_any_bus(tmp_path: Path) -> None:
         program.process.terminate()
         async with asyncio.timeout(5):
             assert await program.process.wait() == 0
+
+
+async def test_when_the_screen_goes_away_everything_still_stops_in_order(tmp_path: Path, until) -> None:
+    """Qt quits as soon as its loop runs, again and again, while the stop needs it."""
+    home = await answered(tmp_path, "all")
+    talk(tmp_path)
+    async with session(tmp_path) as desk:
+        panel = await desk.panel("panel")
+        async with running(tmp_path, desk, panel) as (program, _):
+            await until(lambda: descendants(program.process.pid))
+            children = descendants(program.process.pid)
+            kill(desk.screen)
+            async with asyncio.timeout(10):
+                await program.process.wait()
+            await until(lambda: not [pid for pid in children if alive(pid)])
+    noted = home.log_file.read_text("utf-8")
+    assert "Traceback" not in noted and "RuntimeError" not in noted, noted
+    assert not (home.data / "control.json").exists()
