@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from engine import cli_summarize
 from engine.cli_shelves import LONG, add_verbs, export_from_folder, shelves
 from engine.errors import CompanionError, UserFixable
-from engine.instance import NotReachable, answers, answers_at_once, ask_running
+from engine.instance import NotReachable, answers, ask_running, stays
 from engine.jsonrpc import RpcError
 from engine.paths import Home
 from engine.settings.store import Settings
@@ -421,7 +421,7 @@ _COMMANDS: dict[str, Callable[[Home, argparse.Namespace], Coroutine[Any, Any, in
 async def _engine(home: Home, *, work: bool = False) -> AsyncIterator[Call]:
     """The running engine, else one of our own for the length of the command; `work` lets that one finish its queue."""
     # A copy that answers is asked before the engine is imported, which takes longer than the rest of most commands.
-    engine = None if await answers_at_once(home, patience=1.0) else await _own(home)
+    engine = None if await stays(home, patience=1.0) else await _own(home)
     if engine is None:
         limits = dict.fromkeys(LONG, _LONG_ANSWER)
         yield lambda method, params: ask_running(home, method, params, limit=limits.get(method, _ANSWER))

@@ -44,6 +44,8 @@ async def _dispatch(engine: "Engine", method: str, params: dict[str, Any]) -> An
         case "show":
             engine.show()
             return {"window": engine.has_window}
+        case "following":
+            return {"following": engine.following}
         case "status":
             await engine.refresh()
             return {

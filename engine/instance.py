@@ -150,12 +150,12 @@ async def answers(home: Home, patience: float) -> bool:
         return False
 
 
-async def answers_at_once(home: Home, patience: float) -> bool:
-    """The same without waiting for one that is only starting: where nothing listens, the answer is no at once."""
+async def stays(home: Home, patience: float) -> bool:
+    """Whether an engine answers that does more than one command; where nothing listens, the answer is no at once."""
     try:
-        async with asyncio.timeout(patience), _line(home):
-            return True
-    except (OSError, ValueError, KeyError, ConnectionLost, TimeoutError):
+        async with asyncio.timeout(patience), _line(home) as client:
+            return (await client.call("following", {}))["following"] is True
+    except (OSError, ValueError, KeyError, ConnectionLost, RpcError, TimeoutError):
         return False
 
 
