@@ -1,8 +1,10 @@
 """The way to a model server: which proxy leads there, whether there is a network, and where a connection failed."""
 
 import errno
+import os
 import socket
 import ssl
+import sys
 import urllib.request
 from collections.abc import Callable, Iterator
 from urllib.parse import urlsplit
@@ -11,6 +13,7 @@ import httpx
 
 from engine.errors import Environment
 from engine.models.call import ModelError
+from engine.models.desktop_proxy import desktop_proxies
 from engine.models.prices import is_own_machine
 
 CHECK = "Check the address of this model in Settings."
@@ -36,7 +39,8 @@ def online() -> bool:
 def proxy_for(url: str, wish: str) -> str:
     """The proxy on the way to an address: the route's own wish, else the system's; empty = none.
 
-    The system's is never asked for addresses of this machine. Blocking: Windows may look up a name.
+    The system's is never asked for addresses of this machine. Blocking: Windows may look up a name, and a desktop on
+    Linux is asked through a program.
     """
     if wish:
         return "" if wish == "none" else _with_scheme(wish)
@@ -45,6 +49,8 @@ def proxy_for(url: str, wish: str) -> str:
     if is_own_machine(host) or urllib.request.proxy_bypass(host):
         return ""
     found = urllib.request.getproxies()
+    if sys.platform == "linux" and not found.keys() - {"no"}:
+        return _with_scheme(desktop_proxies(os.environ).lead_to(parts.scheme, host))
     return _with_scheme(found.get(parts.scheme) or found.get("all") or found.get("socks") or "")
 
 
