@@ -166,6 +166,7 @@ class Engine:
         self._paused_until: float | None = None
         self._reading = False
         self._held = settings.broken
+        self._damaged = False
         self._again: asyncio.TimerHandle | None = None
         self._beside = False
         self._began = time.time()
@@ -228,11 +229,25 @@ class Engine:
         """Answer the control socket and, once the person has answered the first question, record and summarise."""
         await self._serve()
         await self._open_shelf()
+        self._supervisor.start(self._check_ledger(), "check the ledger")
         if follow:
             self.following = True
             self._supervisor.start(self._follow(), "follow the logs", "follow")
             self._supervisor.start(self._tick(), "tick")
             self._supervisor.start(on_wake_up(self.woke_up), "listen for wake-ups")
+
+    async def _check_ledger(self) -> None:
+        """A large file was opened unread; one that turns out damaged is written no more."""
+        try:
+            await self._ledger.check()
+        except UserFixable as error:
+            self._notices.problem("ledger", error)
+            self._damaged = True
+            async with self._switching:
+                await self._close_shelf()
+            self._touch()
+        except Environment as error:
+            log.warning("the ledger was not checked: %s", error)
 
     async def _serve(self) -> None:
         await self._owner.serve(lambda method, params: control.dispatch(self, method, params))
@@ -391,7 +406,7 @@ class Engine:
         else:
             self._notices.solved("plugin")
             self._notices.offer_takeover(shelf, await self._plugin.waiting(shelf))
-        if cutoff is None or self._ledger.read_only or off or self._beside:
+        if cutoff is None or self._ledger.read_only or self._damaged or off or self._beside:
             self._touch()
             return
         await self._finish_forgetting(shelf)

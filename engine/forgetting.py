@@ -23,7 +23,7 @@ from engine.views import ForgetPreview, ForgottenConversation
 log = logging.getLogger(__name__)
 
 _PAGE = 200
-_STATE_OF_SESSION = ("task", "watermark", "session_node", "reply")
+_STATE_OF_SESSION = ("task", "watermark", "covered", "session_node", "reply")
 
 type Call = Callable[[str, dict[str, Any]], Awaitable[dict[str, Any]]]
 

@@ -16,6 +16,8 @@ from engine.ledger.schema import MIGRATIONS
 
 log = logging.getLogger(__name__)
 
+_SMALL = 4_000_000  # bytes that are checked in a few milliseconds
+
 
 class Ledger:
     """The companion's own durable state in one SQLite file (WAL). Open with `Ledger.open`, always `close` it.
@@ -47,7 +49,10 @@ class Ledger:
         try:
             await asyncio.to_thread(path.touch, mode=0o600)
             connections.append(writer := await _connect(path, busy_timeout))
-            if await _checked_version(path, writer) <= len(MIGRATIONS):
+            # A large file is checked by `check`, which nothing waits for.
+            if path.stat().st_size <= _SMALL:
+                await _check(path, writer)
+            if await _number(writer, "PRAGMA user_version") <= len(MIGRATIONS):
                 await _prepare(writer, busy_timeout)
                 connections.append(reader := await _connect(path, busy_timeout))
                 await reader.execute("PRAGMA query_only = ON")
@@ -61,6 +66,19 @@ class Ledger:
             if isinstance(error, sqlite3.Error | OSError):
                 raise explain(error, path) from error
             raise
+
+    async def check(self) -> None:
+        """Read the whole file and see whether it makes sense; UserFixable where it does not. Takes a while."""
+        connection = await _connect(self.path, 5.0, read_only=True)
+        try:
+            await _check(self.path, connection)
+        except asyncio.CancelledError:
+            await connection.interrupt()
+            raise
+        except sqlite3.Error as error:
+            raise explain(error, self.path) from error
+        finally:
+            await connection.close()
 
     @property
     def read_only(self) -> bool:
@@ -121,12 +139,10 @@ async def _connect(path: Path, busy_timeout: float, *, read_only: bool = False) 
     return connection
 
 
-async def _checked_version(path: Path, connection: aiosqlite.Connection) -> int:
-    version = await _number(connection, "PRAGMA user_version")
+async def _check(path: Path, connection: aiosqlite.Connection) -> None:
     found = list(await connection.execute_fetchall("PRAGMA quick_check(1)"))
     if found[0][0] != "ok":
         raise _malformed(path)
-    return version
 
 
 async def _prepare(connection: aiosqlite.Connection, busy_timeout: float) -> None:

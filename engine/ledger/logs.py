@@ -367,11 +367,10 @@ class Logs:
 
     async def count_sessions(self) -> int:
         """Conversations that were read."""
-        people = (
-            "SELECT DISTINCT session_id FROM log_file WHERE subagent = 0 AND session_id IS NOT NULL"
-            " AND session_id NOT IN (SELECT session_id FROM forgotten)"
+        rows = await self._ledger.read(
+            "SELECT (SELECT coalesce(max(number), 0) FROM conversation) - (SELECT count(*) FROM conversation"
+            " WHERE session_id IN (SELECT session_id FROM forgotten))"
         )
-        rows = await self._ledger.read(f"SELECT count(*) FROM ({people})")
         return int(rows[0][0])
 
     async def state(self, key: str) -> str | None:

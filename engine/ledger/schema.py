@@ -172,4 +172,14 @@ MIGRATIONS: tuple[str, ...] = (
         PRIMARY KEY (shelf, session_id, version, from_seq)
     ) STRICT, WITHOUT ROWID;
     """,
+    """
+    -- Conversations of a person that were read, numbered: how many there are is the highest number, however many.
+    CREATE TABLE conversation (number INTEGER PRIMARY KEY, session_id TEXT NOT NULL UNIQUE) STRICT;
+    CREATE TRIGGER conversation_read AFTER INSERT ON log_file WHEN new.subagent = 0 AND new.session_id IS NOT NULL
+    BEGIN
+        INSERT OR IGNORE INTO conversation (session_id) VALUES (new.session_id);
+    END;
+    INSERT INTO conversation (session_id)
+        SELECT DISTINCT session_id FROM log_file WHERE subagent = 0 AND session_id IS NOT NULL;
+    """,
 )

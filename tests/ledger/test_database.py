@@ -233,6 +233,26 @@ async def test_a_malformed_file_is_named_and_left_alone(tmp_path: Path, damage: 
     assert path.read_bytes() == content
 
 
+async def test_a_large_file_opens_unread_and_is_checked_afterwards(tmp_path: Path) -> None:
+    path = tmp_path / "l.sqlite"
+    async with opened(path) as ledger:
+        async with ledger.write() as db:
+            await db.executemany(ADD, [(n, "x" * 5000) for n in range(1000)])
+        await ledger.check()
+        checking = Supervisor().start(ledger.check(), "check")
+        await asyncio.sleep(0)
+        checking.cancel()
+        await asyncio.wait([checking])
+        assert checking.cancelled()
+    content = bytearray(path.read_bytes())
+    content[-9000:-4500] = b"\xff" * 4500
+    path.write_bytes(content)
+    async with opened(path) as ledger:
+        with pytest.raises(UserFixable, match="damaged"):
+            await ledger.check()
+    assert path.read_bytes() == content
+
+
 async def test_a_ledger_held_by_another_program_is_the_surroundings_fault_and_comes_back(tmp_path: Path) -> None:
     path = tmp_path / "l.sqlite"
     async with opened(path, busy_timeout=0.05) as ledger:
