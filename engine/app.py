@@ -473,7 +473,7 @@ class Engine:
         cutoff = cutoff_of(start, time.time())
         if shelf and shelf != self.settings.get("shelf"):
             await self._must_exist(shelf)
-            self.settings.set("shelf", shelf)
+            await self.settings.save({"shelf": shelf})
         shelf = self.settings.get("shelf")
         async with self._switching:
             await self._sources.answered(cutoff)
@@ -503,7 +503,7 @@ class Engine:
                 return
             await self._close_shelf()
             answered = await self._logs.choice(self.settings.get("shelf")) is not None
-            self.settings.set("shelf", name)
+            await self.settings.save({"shelf": name})
             if answered:
                 await self._logs.widen_first(name, int(time.time() * 1000))
             await self._history.activity("shelf", name)

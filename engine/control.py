@@ -108,7 +108,7 @@ async def _dispatch(engine: "Engine", method: str, params: dict[str, Any]) -> An
         case "stop-shelf-job":
             return {"stopped": engine.shelf_care.stop()}
         case "set":
-            engine.settings.set(str(params["key"]), params["value"])
+            await engine.settings.save({str(params["key"]): params["value"]})
             return {"key": params["key"], "value": engine.settings.get(str(params["key"]))}
         case _:
             raise RpcError(METHOD_NOT_FOUND, f"method not found: {method}")

@@ -16,6 +16,7 @@ from engine.ledger.schema import MIGRATIONS
 
 log = logging.getLogger(__name__)
 
+_QUICK_CHECK = "PRAGMA quick_check(1)"
 _SMALL = 4_000_000  # bytes that are checked in a few milliseconds
 
 
@@ -69,16 +70,25 @@ class Ledger:
 
     async def check(self) -> None:
         """Read the whole file and see whether it makes sense; UserFixable where it does not. Takes a while."""
-        connection = await _connect(self.path, 5.0, read_only=True)
+        opened: list[sqlite3.Connection] = []
+
+        def look() -> str:
+            target = f"{self.path.absolute().as_uri()}?mode=ro"
+            with contextlib.closing(sqlite3.connect(target, uri=True, check_same_thread=False)) as connection:
+                opened.append(connection)
+                return str(connection.execute(_QUICK_CHECK).fetchone()[0])
+
         try:
-            await _check(self.path, connection)
+            found = await asyncio.to_thread(look)
         except asyncio.CancelledError:
-            await connection.interrupt()
+            for connection in opened:
+                with contextlib.suppress(sqlite3.Error):
+                    connection.interrupt()
             raise
         except sqlite3.Error as error:
             raise explain(error, self.path) from error
-        finally:
-            await connection.close()
+        if found != "ok":
+            raise _malformed(self.path)
 
     @property
     def read_only(self) -> bool:
@@ -140,7 +150,7 @@ async def _connect(path: Path, busy_timeout: float, *, read_only: bool = False) 
 
 
 async def _check(path: Path, connection: aiosqlite.Connection) -> None:
-    found = list(await connection.execute_fetchall("PRAGMA quick_check(1)"))
+    found = list(await connection.execute_fetchall(_QUICK_CHECK))
     if found[0][0] != "ok":
         raise _malformed(path)
 

@@ -1,11 +1,13 @@
 """Loads, checks and saves the settings file; what a person wrote into it is kept."""
 
+import asyncio
 import contextlib
 import copy
 import errno
 import json
 import logging
 import os
+import threading
 import tomllib
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
@@ -38,6 +40,8 @@ class Settings:
         self._values: Values = {row.key: copy.deepcopy(row.default) for row in table}
         self._callbacks: list[OnChange] = []
         self._stamp: tuple[int, int, int] | None = None
+        self._saving = asyncio.Lock()
+        self._writing = threading.Lock()
         self._load()
 
     def get(self, key: str) -> Any:
@@ -50,20 +54,16 @@ class Settings:
 
     def set_many(self, changes: Mapping[str, object]) -> None:
         """Check all values, then save all of them; UserFixable names the field and its bound, and nothing is saved."""
-        for key, value in changes.items():
-            row = self._row(key)
-            if problem := row.problem(value):
-                raise _refused(row, problem)
-        if self.changed_on_disk():
-            self.reload()
-        if self.broken:
-            broken = self.problems[0]
-            raise UserFixable(broken.title, broken.message, broken.action)
-        # Imported only to save: tomlkit takes longer to load than the rest of the room, and reading needs none.
-        from engine.settings.document import edited
-
-        self._save(edited(self._written(), self._rows, changes))
+        self._check(changes)
+        self._write(changes)
         self.reload()
+
+    async def save(self, changes: Mapping[str, object]) -> None:
+        """The same without holding up the loop: written by a thread, in the order of the calls."""
+        async with self._saving:
+            self._check(changes)
+            await asyncio.to_thread(self._write, changes)
+            self.reload()
 
     def on_change(self, callback: OnChange) -> Callable[[], None]:
         """Call `callback(keys, old, new)` after values or problems changed; the returned function ends that."""
@@ -118,6 +118,25 @@ class Settings:
         if problem := row.problem(value):
             raise _refused(row, problem, "Write it as JSON." if row.kind in ("routes", "list[str]") else "")
         return value
+
+    def _check(self, changes: Mapping[str, object]) -> None:
+        for key, value in changes.items():
+            row = self._row(key)
+            if problem := row.problem(value):
+                raise _refused(row, problem)
+        if self.changed_on_disk():
+            self.reload()
+        if self.broken:
+            broken = self.problems[0]
+            raise UserFixable(broken.title, broken.message, broken.action)
+
+    def _write(self, changes: Mapping[str, object]) -> None:
+        # Imported only to save: tomlkit takes longer to load than the rest of the room, and reading needs none.
+        from engine.settings.document import edited
+
+        with self._writing:
+            _read(self.path)  # it may have been broken since it was looked at
+            self._put(edited(self._written(), self._rows, changes))
 
     def _row(self, key: str) -> Setting:
         row = self._rows.get(key)
@@ -176,7 +195,7 @@ class Settings:
         except FileNotFoundError:
             return ""
 
-    def _save(self, text: str) -> None:
+    def _put(self, text: str) -> None:
         target = Path(os.path.realpath(self.path))
         try:
             write_private(target, text)

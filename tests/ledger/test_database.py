@@ -237,7 +237,7 @@ async def test_a_large_file_opens_unread_and_is_checked_afterwards(tmp_path: Pat
     path = tmp_path / "l.sqlite"
     async with opened(path) as ledger:
         async with ledger.write() as db:
-            await db.executemany(ADD, [(n, "x" * 5000) for n in range(1000)])
+            await db.executemany(ADD, [(n, "x" * 500) for n in range(10_000)])
         await ledger.check()
         checking = Supervisor().start(ledger.check(), "check")
         await asyncio.sleep(0)

@@ -1,5 +1,6 @@
 """The settings file: what a person wrote is kept, what is wrong is named, nothing is saved by halves."""
 
+import asyncio
 import errno
 import os
 import random
@@ -13,6 +14,7 @@ import pytest
 from engine.errors import CompanionError, Environment, UserFixable
 from engine.settings import SETTINGS, Setting, Settings
 from engine.settings.store import unsaved
+from engine.supervisor import Supervisor
 
 ROUTE = {"provider": "deepseek", "model": "deepseek-v4-flash", "reasoningEffort": "off"}
 
@@ -346,3 +348,28 @@ def _at(content: Any, key: str) -> Any:
     for name in key.split("."):
         content = content[name]
     return content
+
+
+async def test_saving_leaves_the_loop_free_and_keeps_the_order(tmp_path: Path) -> None:
+    settings = Settings(tmp_path / "settings.toml")
+    seen: list[object] = []
+    settings.on_change(lambda keys, old, new: seen.append(new["queue.concurrency"]))
+    supervisor = Supervisor()
+    tasks = [supervisor.start(settings.save({"queue.concurrency": n}), "save") for n in (2, 3, 4, 5)]
+    tasks.append(supervisor.start(settings.save({"queue.concurrency": 99}), "wrong"))
+    assert settings.get("queue.concurrency") == 1, "nothing was written on the way"
+    await asyncio.wait(tasks)
+    assert settings.get("queue.concurrency") == 5 and seen == [2, 3, 4, 5]
+    with pytest.raises(UserFixable, match="from 1 to 8"):
+        await tasks[-1]
+    settings.set("shelf", "home")
+    await settings.save({"queue.maxAttempts": 7})
+    assert Settings(settings.path).as_rows() == settings.as_rows()
+
+
+async def test_saving_into_what_cannot_be_written_says_so(tmp_path: Path) -> None:
+    settings = Settings(tmp_path / "file" / "settings.toml")
+    (tmp_path / "file").write_text("no folder")
+    with pytest.raises(UserFixable, match=r"settings.toml cannot be"):
+        await settings.save({"shelf": "home"})
+    assert settings.get("shelf") == "default"
