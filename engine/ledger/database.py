@@ -5,6 +5,7 @@ import contextlib
 import errno
 import logging
 import sqlite3
+import threading
 from collections.abc import AsyncIterator, Iterable, Iterator
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ from engine.ledger.schema import MIGRATIONS
 log = logging.getLogger(__name__)
 
 _QUICK_CHECK = "PRAGMA quick_check(1)"
+_STEPS = 10_000  # of SQLite, between two looks at whether to stop
 _SMALL = 4_000_000  # bytes that are checked in a few milliseconds
 
 
@@ -70,20 +72,14 @@ class Ledger:
 
     async def check(self) -> None:
         """Read the whole file and see whether it makes sense; UserFixable where it does not. Takes a while."""
-        opened: list[sqlite3.Connection] = []
-
-        def look() -> str:
-            target = f"{self.path.absolute().as_uri()}?mode=ro"
-            with contextlib.closing(sqlite3.connect(target, uri=True, check_same_thread=False)) as connection:
-                opened.append(connection)
-                return str(connection.execute(_QUICK_CHECK).fetchone()[0])
-
+        stop = threading.Event()
+        looking = asyncio.get_running_loop().run_in_executor(None, _look, self.path, stop)
         try:
-            found = await asyncio.to_thread(look)
+            found = await asyncio.shield(looking)
         except asyncio.CancelledError:
-            for connection in opened:
-                with contextlib.suppress(sqlite3.Error):
-                    connection.interrupt()
+            stop.set()
+            await asyncio.wait([looking])  # a reader left behind would keep the file from being closed in order
+            looking.exception()
             raise
         except sqlite3.Error as error:
             raise explain(error, self.path) from error
@@ -147,6 +143,13 @@ async def _connect(path: Path, busy_timeout: float, *, read_only: bool = False) 
     connection = await aiosqlite.connect(target, uri=True, timeout=busy_timeout, isolation_level=None)
     connection.row_factory = sqlite3.Row
     return connection
+
+
+def _look(path: Path, stop: threading.Event) -> str:
+    target = f"{path.absolute().as_uri()}?mode=ro"
+    with contextlib.closing(sqlite3.connect(target, uri=True)) as connection:
+        connection.set_progress_handler(stop.is_set, _STEPS)
+        return str(connection.execute(_QUICK_CHECK).fetchone()[0])
 
 
 async def _check(path: Path, connection: aiosqlite.Connection) -> None:
