@@ -150,7 +150,7 @@ class ShelfCare:
             # From here on no server is needed any more.
             await self._logs.set_state(_RENAME, json.dumps({**plan, "named": True}))
         if self._settings.get("shelf") == old:
-            self._settings.set("shelf", new)
+            await self._settings.save({"shelf": new})
         async with self._ledger.write() as db:
             await relabel_shelf(self._ledger, db, old, new)
             await db.execute("DELETE FROM state WHERE key = ?", (_RENAME,))

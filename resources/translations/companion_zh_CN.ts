@@ -518,7 +518,6 @@
     <message><source>A part of the companion stopped</source><translation>程序的一部分停止了</translation></message>
     <message><source>A setting is wrong</source><translation>有一项设置不正确</translation></message>
     <message><source>A shelf is busy</source><translation>书架正忙</translation></message>
-    <message><source>A task failed and waits in Review.</source><translation>有任务失败，正在“待处理”中等待。</translation></message>
     <message><source>An export, an import or embedding runs.</source><translation>正在导出、导入或生成向量。</translation></message>
     <message><source>Another program holds {path}.</source><translation>另一个程序占用了 {path}。</translation></message>
     <message><source>Bring its folder back or connect it again under Settings, Shelves, or choose another shelf.</source><translation>请恢复其文件夹，或在“设置 › 书架”中重新连接，或选择其他书架。</translation></message>
