@@ -8,7 +8,6 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from engine.shelf.export import export_folder, export_lines, export_markdown
 from engine.supervisor import Supervisor
 
 type Call = Callable[[str, dict[str, Any]], Awaitable[Any]]
@@ -16,7 +15,7 @@ type Show = Callable[[Any, Callable[[Any], str]], None]
 
 LONG = ("export", "import", "embed")
 """Verbs that may take hours."""
-_FORMS = {"folder": export_folder, "lines": export_lines, "markdown": export_markdown}
+_FORMS = ("folder", "lines", "markdown")
 _VERBS = (
     ("list", "List the shelves."),
     ("use", "Record on another shelf from now on."),
@@ -65,7 +64,7 @@ def add_verbs(shelves: argparse.ArgumentParser) -> None:
                 one.add_argument("--anew", action="store_true", help="drop all vectors before, and make them again")
             case "export":
                 one.add_argument("path", help="where to write it")
-                one.add_argument("--form", choices=tuple(_FORMS), default="folder", help="form to write")
+                one.add_argument("--form", choices=_FORMS, default="folder", help="form to write")
             case "import":
                 one.add_argument("path", help="what to read")
 
@@ -74,8 +73,12 @@ async def export_from_folder(options: argparse.Namespace, show: Show) -> bool:
     """Write a shelf that was named by its folder, which needs no program that runs; false for any other wish."""
     if options.verb != "export" or not ("/" in options.name or "\\" in options.name):
         return False
+    # Imported only here: every other command starts sooner without it.
+    from engine.shelf import export
+
+    write = {"folder": export.export_folder, "lines": export.export_lines, "markdown": export.export_markdown}
     path = _absolute(options.path)
-    written = await asyncio.to_thread(_FORMS[options.form], _absolute(options.name), path)
+    written = await asyncio.to_thread(write[options.form], _absolute(options.name), path)
     show(asdict(written), lambda r: _written(r, path))
     return True
 

@@ -25,6 +25,7 @@ BENCHMARKS: dict[str, Callable[[Path], list[Figure]]] = {
     "queue": queue.throughput,
     "large-ledger": queue.large_ledger,
     "turn-end": engine.turn_end_to_shelf,
+    "commands": engine.commands,
     "start": desktop.start_to_icon,
     "idle": desktop.idle,
 }

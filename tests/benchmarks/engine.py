@@ -74,6 +74,21 @@ def turn_end_to_shelf(scratch: Path) -> list[Figure]:
     ]
 
 
+def commands(scratch: Path) -> list[Figure]:
+    """`status` from the call to its answer, without and with a copy that runs; the median of nine."""
+    one = program(scratch)
+    figures = []
+    for what, running in (("by itself", contextlib.nullcontext()), ("answered by a running copy", one.running("now"))):
+        with running:
+            took = []
+            for _ in range(9):
+                start = time.perf_counter()
+                one.run("status")
+                took.append(time.perf_counter() - start)
+        figures.append(Figure(f"command status, {what}", percentile(took, 50), "s"))
+    return figures
+
+
 def _run_once(scratch: Path, size: int, settings: str, what: str, goal: str = "") -> list[Figure]:
     one = program(scratch, settings)
     log = generate(one.sessions, size * MB)
