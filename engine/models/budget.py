@@ -274,17 +274,33 @@ class Estimate:
     free: bool
 
 
-def estimate(waiting: Iterable[int], *, max_input: int, cap: int, cost: Price | None) -> Estimate:
+def estimate(
+    waiting: Iterable[int],
+    *,
+    max_input: int,
+    cap: int,
+    cost: Price | None,
+    comparisons: int = 0,
+    comparison_cap: int = 0,
+    batch: int = 0,
+    archive_input: int = 0,
+) -> Estimate:
     """What summarising costs at most; `waiting`: tokens of each conversation that have no summary yet.
 
-    `max_input`: tokens of text per call; `cap`: tokens of one answer, thinking included.
+    `max_input`: tokens of text per call; `cap`: tokens of one answer, thinking included. `comparisons`: lessons of one
+    summary that are compared, each with an answer of `comparison_cap`; `batch`: summaries of one archive, 0 for none,
+    which hold `archive_input` tokens.
     """
-    calls = question = 0
+    summaries = question = 0
     for tokens in waiting:
         if tokens > 0:
             needed = -(-tokens // max_input)
-            calls += needed
-            question += tokens + needed * PROMPT_TOKENS
+            summaries += needed
+            question += tokens
+    compared, archives = summaries * comparisons, -(-summaries // batch) if batch else 0
+    calls = summaries + compared + archives
+    question += calls * PROMPT_TOKENS + archives * archive_input
+    answers = (summaries + archives) * cap + compared * comparison_cap
     if cost is None:
-        return Estimate(calls, question, calls * cap, None, "", False)
-    return Estimate(calls, question, calls * cap, cost.cost(question, calls * cap), cost.currency, cost.free)
+        return Estimate(calls, question, answers, None, "", False)
+    return Estimate(calls, question, answers, cost.cost(question, answers), cost.currency, cost.free)

@@ -13,8 +13,11 @@ from engine.errors import CompanionError
 from engine.ledger.progress import Owed
 from engine.ledger.tasks import Tasks
 from engine.models.budget import Estimate, estimate
+from engine.models.effort import CONSOLIDATION, output_cap, resolve
 from engine.models.prices import Price, price
+from engine.models.providers import declared
 from engine.models.routes import BUILTIN
+from engine.pipeline.adjudicate import BASE_CAP
 from engine.pipeline.context import Context
 from engine.pipeline.on_demand import summarise_file
 from engine.policy.scope import scope_name
@@ -169,6 +172,18 @@ async def backlog(context: Context, own_prices: Sequence[str]) -> Backlog:
 def price_of(owed: Sequence[Owed], context: Context, cost: Price | None) -> Estimate:
     """What summarising these would take at most."""
     options = context.options()
+    waiting = [one.tokens for one in owed]
+    if not options.routes:
+        return estimate(waiting, max_input=options.max_input_tokens, cap=options.max_output_tokens, cost=cost)
+    route = options.routes[0]
+    effort, _ = resolve(route.effort, declared(route.provider, route.model), CONSOLIDATION)
     return estimate(
-        [one.tokens for one in owed], max_input=options.max_input_tokens, cap=options.max_output_tokens, cost=cost
+        waiting,
+        max_input=options.max_input_tokens,
+        cap=output_cap(options.max_output_tokens, effort),
+        cost=cost,
+        comparisons=options.max_units if options.adjudicate else 0,
+        comparison_cap=output_cap(BASE_CAP, effort),
+        batch=options.archive_batch if options.archive else 0,
+        archive_input=options.archive_batch * options.max_output_tokens,
     )

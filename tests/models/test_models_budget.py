@@ -249,6 +249,19 @@ def test_what_a_backlog_costs_at_most() -> None:
     assert estimate(waiting, max_input=16_000, cap=2000, cost=None).money is None
     free = estimate(waiting, max_input=16_000, cap=2000, cost=FREE)
     assert free.free and free.money == 0.0
+    whole = estimate(
+        [32_000, 16_000],
+        max_input=16_000,
+        cap=6000,
+        cost=cost,
+        comparisons=3,
+        comparison_cap=5024,
+        batch=2,
+        archive_input=4000,
+    )
+    question = 48_000 + (3 + 9 + 2) * PROMPT_TOKENS + 2 * 4000
+    answers = (3 + 2) * 6000 + 9 * 5024
+    assert whole == Estimate(14, question, answers, (question + 2 * answers) / 1e6, "USD", False)
     assert estimate([], max_input=1, cap=1, cost=cost) == Estimate(0, 0, 0, 0.0, "USD", False)
 
 
