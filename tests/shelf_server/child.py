@@ -2,6 +2,7 @@
 
 import contextlib
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -23,6 +24,7 @@ class Child:
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=stderr,
+                env={**os.environ, "HOME": str(home.parent), "USERPROFILE": str(home.parent)},  # no models of a person
             )
         self._next = 0
 

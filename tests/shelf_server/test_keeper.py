@@ -1,6 +1,7 @@
 """What is done beside the requests: vectors, the write-ahead log, the daily copy and its check."""
 
 import os
+import random
 import sqlite3
 import time
 from collections.abc import Iterator
@@ -248,3 +249,28 @@ def test_the_end_does_not_wait_for_a_copy(home: Path) -> None:
     registry.close()
     assert not keeper.running
     assert os.listdir(home / "default") == ["hypatia.sqlite"]
+
+
+def test_kills_during_an_erasure_lose_nothing_and_the_text_goes(home: Path) -> None:
+    child = Child(home)
+    for number in range(120):
+        child.call("knowledge_create", name=f"n{number}", data=f"{SECRET if number % 3 else 'plain'} {number} " * 60)
+    assert child.end() == 0
+    chance = random.Random(5)
+    for number in range(1, 13, 3):  # SIGKILL while the thread writes the file anew
+        child = Child(home)
+        child.call("knowledge_delete", name=f"n{number}", erase=True)
+        time.sleep(2 + chance.random() * 0.3)
+        child.kill()
+    child = Child(home)
+    for number in range(120):
+        if number % 3:
+            child.tool("knowledge_delete", name=f"n{number}", erase=True)
+    deadline = time.monotonic() + 90
+    while stands_in(home) and time.monotonic() < deadline:
+        time.sleep(0.1)
+    assert stands_in(home) == []
+    assert sorted(child.names({"$knowledge": [], "limit": -1})) == sorted(f"n{number}" for number in range(0, 120, 3))
+    assert child.end() == 0
+    with closing(sqlite3.connect(home / "default" / "hypatia.sqlite")) as db:
+        assert db.execute("PRAGMA integrity_check").fetchone() == ("ok",)
