@@ -162,6 +162,7 @@ class Engine:
             lambda: str(settings.get("shelf")),
             lambda: self._work.context if self._work is not None else None,
             self._look_again,
+            lambda title, take_back: self.undo.offer("forget", title, take_back),
         )
         self._paused_until: float | None = None
         self._reading = False

@@ -39,7 +39,8 @@ class Triple(NamedTuple):
 class Forgetting:
     """One at a time. The wish is durable before the first entry goes, so a kill at any instant only delays the rest.
 
-    `context` gives the shelf that is worked on now, None when none is; `look_again` lets the logs be read anew.
+    `context` gives the shelf that is worked on now, None when none is; `look_again` lets the logs be read anew;
+    `offer` gets the title and what takes it back.
     """
 
     def __init__(
@@ -51,6 +52,7 @@ class Forgetting:
         shelf: Callable[[], str],
         context: Callable[[], Context | None],
         look_again: Callable[[], Awaitable[None]],
+        offer: Callable[[str, Callable[[], Awaitable[object]]], object] = lambda title, take_back: None,
     ) -> None:
         self._ledger = ledger
         self._history = history
@@ -59,6 +61,7 @@ class Forgetting:
         self._shelf = shelf
         self._context = context
         self._look_again = look_again
+        self._offer = offer
         self._lock = asyncio.Lock()
 
     async def preview(self, session_id: str) -> ForgetPreview:
@@ -91,7 +94,9 @@ class Forgetting:
     async def forget(self, session_id: str) -> None:
         """Forget a conversation; when this returns nothing of it is left on the shelves that could be reached."""
         async with self._lock:
+            title = await self._title(session_id)
             await self._remember_wish(session_id, await self._shelves(session_id))
+            self._offer(title, lambda: self.undo(session_id))
             if (context := self._context()) is not None:
                 await context.queue.drop(session_id)
             self._bus.emit(Forgotten(session_id))
@@ -130,6 +135,12 @@ class Forgetting:
             "SELECT session_id, max(at) AS at, min(done) AS done FROM forgotten GROUP BY session_id ORDER BY 2 DESC"
         )
         return [ForgottenConversation(row["session_id"], row["at"], bool(row["done"])) for row in rows]
+
+    async def _title(self, session_id: str) -> str:
+        rows = await self._ledger.read(
+            "SELECT title FROM log_file WHERE session_id = ? AND title != '' ORDER BY version DESC", (session_id,)
+        )
+        return str(rows[0][0]) if rows else session_id
 
     async def _shelves(self, session_id: str) -> list[str]:
         """The shelf in use and every other one that has something of the conversation."""

@@ -448,6 +448,7 @@ class ConversationDetail:
     messages: int
     status: str
     reason: str
+    agent: str
 
 
 @dataclass(frozen=True, slots=True)

@@ -67,6 +67,8 @@ def step_line(step: Undoable) -> str:
         case "setting":
             row = BY_KEY[step.subject]
             return tr("“{name}” was changed.", name=row.label_zh if chinese() else row.label_en)
+        case "forget":
+            return tr("“{name}” is forgotten. Undo records it again from its log.", name=step.subject)
         case "disconnect":
             return tr("The shelf “{name}” was disconnected.", name=step.subject)
         case "discard":

@@ -42,7 +42,7 @@ class ConversationReader:
             WITH page AS (
                 SELECT f.session_id, max(f.last_time) AS last_time FROM log_file f WHERE {where}
                 GROUP BY f.session_id ORDER BY 2 DESC, 1 LIMIT ? OFFSET ?)
-            SELECT f.session_id, f.title, f.project, max(f.last_time) AS last_time, f.status, f.reason,
+            SELECT f.session_id, f.title, f.project, max(f.last_time) AS last_time, f.status, f.reason, f.agent,
                    (SELECT count(*) FROM message m WHERE m.session_id = f.session_id) AS messages,
                    (SELECT coalesce(sum(m.tokens), 0) FROM message m JOIN watermark w
                       ON w.shelf = ? AND w.session_id = m.session_id AND w.version = m.version
@@ -62,6 +62,7 @@ class ConversationReader:
                 unsummarised_tokens=row["waiting"],
                 status=row["status"],
                 reason=row["reason"],
+                agent=row["agent"],
             )
             for row in rows
         ]
@@ -70,7 +71,7 @@ class ConversationReader:
         """What the ledger knows of one conversation; None when it is not known, or forgotten."""
         rows = await self._ledger.read(
             """
-            SELECT f.title, f.project, f.created_at, f.last_time, f.status, f.reason,
+            SELECT f.title, f.project, f.created_at, f.last_time, f.status, f.reason, f.agent,
                    (SELECT count(*) FROM message m WHERE m.session_id = f.session_id) AS messages,
                    (SELECT max(m.time) FROM message m JOIN watermark w
                       ON w.shelf = ? AND w.session_id = m.session_id AND w.version = m.version
@@ -93,6 +94,7 @@ class ConversationReader:
             messages=newest["messages"],
             status=newest["status"],
             reason=newest["reason"],
+            agent=newest["agent"],
         )
 
 

@@ -64,7 +64,6 @@
     <message><source>Choose a conversation to see what is kept of it.</source><translation>选择一个会话以查看保留的内容。</translation></message>
     <message><source>Choose a folder for the shelf</source><translation>选择书架的文件夹</translation></message>
     <message><source>Click an entry, or press Enter on it in the list, to go there.</source><translation>点击一个条目，或在列表中按回车，即可转到该条目。</translation></message>
-    <message><source>Close</source><translation>关闭</translation></message>
     <message><source>Closer</source><translation>放大</translation></message>
     <message><source>Comparing with earlier memories</source><translation>与先前的记忆比较</translation></message>
     <message><source>Connect a shelf folder</source><translation>连接书架文件夹</translation></message>
@@ -96,6 +95,7 @@
     <message><source>Disconnect the shelf “{name}”?</source><translation>断开书架“{name}”？</translation></message>
     <message><source>Disconnect this shelf?</source><translation>断开此书架？</translation></message>
     <message><source>Do &amp;not mention again</source><translation>不再提示(&amp;N)</translation></message>
+    <message><source>Do not forget it</source><translation>不遗忘</translation></message>
     <message><source>Do not keep</source><translation>不保存</translation></message>
     <message><source>Do not mention again</source><translation>不再提示</translation></message>
     <message><source>Do not offer this any more</source><translation>不再提供此撤销</translation></message>
@@ -122,8 +122,8 @@
     <message><source>For</source><translation>用途</translation></message>
     <message><source>For 1 &amp;hour</source><translation>1 小时(&amp;H)</translation></message>
     <message><source>Forget it</source><translation>遗忘</translation></message>
+    <message><source>Forget this conversation: {title}</source><translation>遗忘此会话：{title}</translation></message>
     <message><source>Forget this conversation…</source><translation>遗忘此会话…</translation></message>
-    <message><source>Forget “{title}”?</source><translation>遗忘“{title}”？</translation></message>
     <message><source>Found</source><translation>找到</translation></message>
     <message><source>Free of charge today: {what}</source><translation>今日免费使用：{what}</translation></message>
     <message><source>Free on this disk</source><translation>此磁盘剩余空间</translation></message>
@@ -240,6 +240,7 @@
     <message><source>Provider</source><translation>提供方</translation></message>
     <message><source>Received</source><translation>接收</translation></message>
     <message><source>Record</source><translation>记录</translation></message>
+    <message><source>Record {id} again, forgotten {when}</source><translation>重新记录 {id}（遗忘于 {when}）</translation></message>
     <message><source>Recorded are the messages between you and the agents. Passwords and keys are hidden before anything is stored, and what tools read or wrote is left out.</source><translation>记录的是你与智能体之间的消息。密码和密钥在保存前会被隐藏，工具读写的内容不记录。</translation></message>
     <message><source>Recorded up to</source><translation>已记录至</translation></message>
     <message><source>Recording of “{name}”</source><translation>“{name}”的记录</translation></message>
@@ -347,8 +348,6 @@
     <message><source>Type the address of the server.</source><translation>请填写服务器地址。</translation></message>
     <message><source>Type the name of the model.</source><translation>请输入模型名称。</translation></message>
     <message><source>Type the price of a million tokens as numbers, 0 where it is free.</source><translation>请用数字填写每百万 token 的价格，免费则填 0。</translation></message>
-    <message><source>Undo</source><translation>撤销</translation></message>
-    <message><source>Undo records it again from its log, as far as that is still there; its summaries are made anew.</source><translation>撤销会从其日志重新记录（只要日志还在）；摘要会重新生成。</translation></message>
     <message><source>Undo: {what}</source><translation>撤销：{what}</translation></message>
     <message><source>Until &amp;resumed</source><translation>直到恢复(&amp;R)</translation></message>
     <message><source>Until &amp;tomorrow, 06:00</source><translation>到明天 06:00(&amp;T)</translation></message>
@@ -469,6 +468,8 @@
     <message><source>{n} failed</source><translation>{n} 个失败</translation></message>
     <message><source>{n} failed task waits for you</source><translation>{n} 个失败的任务等待你处理</translation></message>
     <message><source>{n} failed tasks wait for you</source><translation>{n} 个失败的任务等待你处理</translation></message>
+    <message><source>{n} forgotten conversation</source><translation>{n} 个已遗忘的会话</translation></message>
+    <message><source>{n} forgotten conversations</source><translation>{n} 个已遗忘的会话</translation></message>
     <message><source>{n} h ago</source><translation>{n} 小时前</translation></message>
     <message><source>{n} lesson</source><translation>{n} 条经验</translation></message>
     <message><source>{n} lesson stays, because another conversation supports it.</source><translation>{n} 条经验保留，因为另一个会话支持它。</translation></message>
@@ -505,10 +506,10 @@
     <message><source>{tokens}, {n} of them from the provider’s cache</source><translation>{tokens}，其中 {n} 个来自提供商的缓存</translation></message>
     <message><source>{week} of them in the last 7 days, {month} in the last 30 days</source><translation>其中最近 7 天 {week} 个，最近 30 天 {month} 个</translation></message>
     <message><source>{what}, per million tokens</source><translation>{what}，每百万 token</translation></message>
+    <message><source>“{name}” is forgotten. Undo records it again from its log.</source><translation>已遗忘“{name}”。撤销会从其日志重新记录。</translation></message>
     <message><source>“{name}” was changed again since.</source><translation>“{name}”此后又被更改。</translation></message>
     <message><source>“{name}” was changed.</source><translation>“{name}”已更改。</translation></message>
     <message><source>“{title}” is being forgotten…</source><translation>正在遗忘“{title}”…</translation></message>
-    <message><source>“{title}” is forgotten.</source><translation>已遗忘“{title}”。</translation></message>
 </context>
 <context>
     <name>engine</name>

@@ -191,20 +191,20 @@ async def test_forgetting_asks_first_and_can_be_taken_back(tmp_path, until) -> N
         await until(lambda: page.one._title.text() == "Plans of session-1")
         page.one.forget_button.click()
         await until(lambda: panel.isVisible())
-        assert panel._head.text() == "Forget “Plans of session-1”?"
+        assert panel._head.text() == "Forget this conversation: Plans of session-1"
         assert "6 messages" in panel._what.text() and "lesson" in panel._what.text()
         panel.keep.click()
         assert not panel.isVisible() and await one.engine.forgetting.forgotten() == []
         page.one.forget_button.click()
         await until(lambda: panel.isVisible())
         panel.confirm.click()
-        await until(lambda: panel.take_back.isVisible())
-        assert panel._head.text() == "“Plans of session-1” is forgotten."
+        await until(lambda: page.undo.isVisible() and not panel.isVisible())
+        assert page.undo.text.text().startswith("“Plans of session-1” is forgotten.")
         await until(lambda: page.rows.rowCount() == 1)
         assert await one.engine.browsing.entries.search("ferry quay") == []
-        panel.take_back.click()
-        await until(lambda: "recorded again" in page.line.text())
-        await until(lambda: page.rows.rowCount() == 2)
+        await until(lambda: page._forgotten.text() == "1 forgotten conversation")
+        page.undo.undo.click()
+        await until(lambda: page.rows.rowCount() == 2 and not page._forgotten.isVisible())
         await summarised(one, until)
         assert await one.engine.browsing.entries.search("ferry quay", "message")
 

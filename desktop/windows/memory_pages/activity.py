@@ -61,7 +61,7 @@ class ActivityPage(Page):
         )
         self.rows.setParent(self)
         self.rows.wanted.connect(self._load_page)
-        self.table = table(self.rows, "calls", tr("Model calls"), (11, 12, 0, 10, 11, 8, 8, 8, 11))
+        self.table = table(self.rows, "calls", tr("Model calls"), (18, 20, 0, 15, 12, 8, 9, 9, 13))
         self._empty = paragraph()
         self._lists = QStackedWidget()
         self._lists.addWidget(self.table)

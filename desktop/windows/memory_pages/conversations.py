@@ -5,18 +5,29 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QModelIndex, Qt, QTimer, Signal
-from PySide6.QtWidgets import QLineEdit, QSplitter, QStackedWidget, QVBoxLayout, QWidget
+from PySide6.QtWidgets import (
+    QHBoxLayout,
+    QLineEdit,
+    QMenu,
+    QPushButton,
+    QSplitter,
+    QStackedWidget,
+    QVBoxLayout,
+    QWidget,
+)
 
 from desktop.i18n import heard, join, number, tr, trn
+from desktop.undoing import follow_undo
 from desktop.widgets.table import Column, Rows, table
-from desktop.widgets.text import GRID, muted, paragraph, spaced
+from desktop.widgets.text import GRID, literal, muted, paragraph, spaced
+from desktop.widgets.undo_bar import UndoBar
 from desktop.windows.memory_pages.forget import ForgetPanel
 from desktop.windows.memory_pages.one_conversation import OneConversation, Whole
 from desktop.windows.memory_pages.page import Page, Run
 from desktop.words import ago, moment, summarise_sentence
 from engine.errors import CompanionError
 from engine.events import Event, Forgotten, MessagesLogged, ShelfSwitched, TaskFailed, TaskSettled
-from engine.views import SessionRow
+from engine.views import ForgottenConversation, SessionRow
 
 if TYPE_CHECKING:
     from engine.app import Engine
@@ -66,6 +77,9 @@ class ConversationsPage(Page):
         self.table.selectionModel().currentRowChanged.connect(self._moved)
         self._empty = paragraph()
         self._count = muted()
+        self._forgotten = QPushButton()
+        self._forgotten.setMenu(QMenu(self))
+        self._forgotten.hide()
         self._build()
 
     def _build(self) -> None:
@@ -77,7 +91,10 @@ class ConversationsPage(Page):
         self._empty.setAlignment(Qt.AlignmentFlag.AlignCenter)
         self._lists.addWidget(self._empty)
         column.addWidget(self._lists, 1)
-        column.addWidget(self._count)
+        foot = spaced(QHBoxLayout())
+        foot.addWidget(self._count, 1)
+        foot.addWidget(self._forgotten)
+        column.addLayout(foot)
         self.one = OneConversation()
         self.one.summarise.connect(self._summarise)
         self.one.forget.connect(self._preview)
@@ -85,9 +102,13 @@ class ConversationsPage(Page):
         self.one.connections.connect(self.connections)
         self.forgetting = ForgetPanel()
         self.forgetting.confirmed.connect(self._forget)
-        self.forgetting.undo.connect(self._remember)
+        self.undo = UndoBar(self)
+        follow_undo(
+            self.undo, self.engine, ("forget",), lambda name, work, _: self._run(name, work, self.tell), self.tell
+        )
         right = QWidget()
         beside = spaced(QVBoxLayout(right))
+        beside.addWidget(self.undo)
         beside.addWidget(self.forgetting)
         beside.addWidget(self.one, 1)
         split = QSplitter()
@@ -129,6 +150,7 @@ class ConversationsPage(Page):
         words = self.filter.text()
         self.ask("conversations", lambda: self.engine.browsing.conversations.page(words), self._show_page)
         self.ask("count", lambda: self.engine.browsing.conversations.count(words), self._show_count)
+        self.ask("forgotten", self.engine.forgetting.forgotten, self._show_forgotten)
 
     def _load_page(self, offset: int) -> None:
         words = self.filter.text()
@@ -196,7 +218,7 @@ class ConversationsPage(Page):
             except CompanionError:
                 self.forgetting.leave()
                 raise
-            self.forgetting.done(session_id, title)
+            self.forgetting.leave()
             if self._chosen == session_id:
                 self._chosen = ""
                 self.one.put(None)
@@ -204,6 +226,15 @@ class ConversationsPage(Page):
 
         self.forgetting.busy(title)
         self.do("forget", forgotten)
+
+    def _show_forgotten(self, ones: list[ForgottenConversation]) -> None:
+        self._forgotten.setVisible(bool(ones))
+        self._forgotten.setText(trn("{n} forgotten conversation", "{n} forgotten conversations", len(ones)))
+        menu = self._forgotten.menu()
+        menu.clear()
+        for one in ones:
+            text = tr("Record {id} again, forgotten {when}", id=one.session_id[:18], when=moment(one.at / 1000))
+            menu.addAction(literal(text)).triggered.connect(partial(self._remember, one.session_id))
 
     def _remember(self, session_id: str) -> None:
         async def remembered() -> str:

@@ -1,4 +1,4 @@
-"""Before a conversation is forgotten: what goes, what stays, and afterwards the way back."""
+"""Before a conversation is forgotten: what goes and what stays."""
 
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QHBoxLayout, QPushButton, QVBoxLayout, QWidget
@@ -11,10 +11,9 @@ _SHOWN = 6
 
 
 class ForgetPanel(QWidget):
-    """Hidden until somebody wants to forget; asks once, then offers to undo."""
+    """Hidden until somebody wants to forget; asks once."""
 
     confirmed = Signal(str, str)  # the conversation and its title
-    undo = Signal(str)
 
     def __init__(self) -> None:
         super().__init__()
@@ -22,16 +21,14 @@ class ForgetPanel(QWidget):
         frame = card()
         self._head, self._what, self._rest = strong(), paragraph(), muted()
         self.confirm = QPushButton(tr("Forget it"))
-        self.keep = QPushButton(tr("Keep it"))
-        self.take_back = QPushButton(tr("Undo"))
+        self.keep = QPushButton(tr("Do not forget it"))
         self.confirm.clicked.connect(lambda: self.confirmed.emit(self._session_id, self._title))
         self.keep.clicked.connect(self.leave)
-        self.take_back.clicked.connect(self._undo)
         inside = spaced(QVBoxLayout(frame), GRID + GRID // 2)
         for part in (self._head, self._what, self._rest):
             inside.addWidget(part)
         buttons = spaced(QHBoxLayout())
-        for button in (self.confirm, self.keep, self.take_back):
+        for button in (self.confirm, self.keep):
             buttons.addWidget(button)
         buttons.addStretch()
         inside.addLayout(buttons)
@@ -41,7 +38,7 @@ class ForgetPanel(QWidget):
     def offer(self, preview: ForgetPreview) -> None:
         """Show what would go; nothing has happened yet."""
         self._session_id, self._title = preview.session_id, preview.title
-        self._show(tr("Forget “{title}”?", title=preview.title), _goes(preview), _stays(preview))
+        self._show(tr("Forget this conversation: {title}", title=preview.title), _goes(preview), _stays(preview))
         self._buttons(self.confirm, self.keep)
         self.keep.setFocus()
 
@@ -50,22 +47,9 @@ class ForgetPanel(QWidget):
         self._show(tr("“{title}” is being forgotten…", title=title), "", "")
         self._buttons()
 
-    def done(self, session_id: str, title: str) -> None:
-        """It is gone; the way back."""
-        self._session_id = session_id
-        back = tr("Undo records it again from its log, as far as that is still there; its summaries are made anew.")
-        self._show(tr("“{title}” is forgotten.", title=title), "", back)
-        self._buttons(self.take_back, self.keep)
-        self.keep.setText(tr("Close"))
-
     def leave(self) -> None:
         """Nothing more to ask."""
         self.hide()
-        self.keep.setText(tr("Keep it"))
-
-    def _undo(self) -> None:
-        self.leave()
-        self.undo.emit(self._session_id)
 
     def _show(self, head: str, what: str, rest: str) -> None:
         self._head.setText(head)
@@ -75,7 +59,7 @@ class ForgetPanel(QWidget):
         self.show()
 
     def _buttons(self, *shown: QPushButton) -> None:
-        for button in (self.confirm, self.keep, self.take_back):
+        for button in (self.confirm, self.keep):
             button.setVisible(button in shown)
 
 

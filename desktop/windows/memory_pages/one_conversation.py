@@ -13,6 +13,8 @@ from desktop.widgets.text import GRID, heading, muted, paragraph, spaced
 from desktop.words import ago, moment
 from engine.views import ConversationDetail, Entry, SessionContent, SessionState
 
+_AGENTS = {"dsh": "DSH", "claude": "Claude Code", "codex": "Codex"}
+
 
 class Whole(NamedTuple):
     """All that is shown of one conversation."""
@@ -100,7 +102,7 @@ class OneConversation(QWidget):
         state, now = whole.state, time.time()
         self._title.setText(detail.title)
         self._set("project", detail.project)
-        self._set("agent", "DSH")
+        self._set("agent", _AGENTS.get(detail.agent, detail.agent))
         recorded = detail.recorded_to / 1000
         self._set(
             "recorded", ago(recorded, now) if recorded else tr("Nothing yet"), moment(recorded) if recorded else ""

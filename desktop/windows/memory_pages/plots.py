@@ -3,6 +3,7 @@
 This module loads pyqtgraph and numpy, so it is imported only when somebody looks at a plot.
 """
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date
@@ -10,7 +11,7 @@ from datetime import date
 import pyqtgraph as pg
 from PySide6.QtCore import QDate, QEvent, QLocale, QPointF, Qt
 from PySide6.QtGui import QColor, QFont, QPalette, QWheelEvent
-from PySide6.QtWidgets import QSizePolicy, QToolTip, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QSizePolicy, QToolTip, QVBoxLayout, QWidget
 
 from desktop import i18n
 from desktop.widgets.scheme import is_dark
@@ -25,7 +26,7 @@ COLOURS = {
     "tokens": ("#5b5b5b", "#b8b8b8"),
     "money": ("#c14f00", "#ff8a3c"),
 }
-_WEEK = 7
+_MONDAY = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,9 +67,12 @@ class DayBars(QWidget):
         self._plot.setFixedHeight(20 * GRID)
         self._plot.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
         self._plot.scene().sigMouseMoved.connect(self._hover)
+        top = spaced(QHBoxLayout(), gap=2 * GRID)
+        top.addWidget(self._head)
+        top.addWidget(self._key, 1)
         box = spaced(QVBoxLayout(self), 0, GRID // 2)
-        for part in (self._head, self._key, self._plot):
-            box.addWidget(part)
+        box.addLayout(top)
+        box.addWidget(self._plot)
         self.setAccessibleName(title)
 
     def put(self, days: Sequence[str], series: Sequence[Series], total: str, texts: Sequence[str]) -> None:
@@ -116,11 +120,14 @@ class DayBars(QWidget):
         plot.setYRange(0, top * 1.08 or 1, padding=0)
 
     def _dates(self) -> list[tuple[int, str]]:
-        """Every seventh day from the last one back."""
+        """Every Monday."""
         locale = QLocale(QLocale.Language.Chinese if i18n.chinese() else QLocale.Language.English)
         form = "M月d日" if i18n.chinese() else "d MMM"
-        last = len(self._days) - 1
-        return [(at, locale.toString(QDate(self._days[at]), form)) for at in range(last, -1, -_WEEK)]
+        return [
+            (at, locale.toString(QDate(day.year, day.month, day.day), form))
+            for at, day in enumerate(self._days)
+            if day.weekday() == _MONDAY
+        ]
 
     def _hover(self, place: QPointF) -> None:
         at = round(self._plot.getViewBox().mapSceneToView(place).x())
@@ -140,21 +147,14 @@ class DayBars(QWidget):
 
 
 def _ticks(top: float) -> list[tuple[float, str]]:
-    """Nothing, the half and the whole of a round number near the top."""
+    """Zero, and at most four round numbers up to the top."""
     if top <= 0:
         return [(0.0, "0")]
-    power = 10.0 ** (len(f"{int(top)}") - 1) if top >= 1 else 10.0 ** -_leading(top)
-    step = next(size * power for size in (0.5, 1.0, 2.0, 5.0) if top / (size * power) <= 2.5 or size == 5.0)
-    count = int(top / step)
-    return [(number * step, _amount(number * step)) for number in range(count + 1)]
-
-
-def _leading(value: float) -> int:
-    """How many places after the point the first digit stands."""
-    places = 0
-    while value < 1 and places < 12:
-        value, places = value * 10, places + 1
-    return places
+    power = 10.0 ** math.floor(math.log10(top))
+    steps = [size * power for size in (0.2, 0.25, 0.5, 1.0, 2.0)]
+    whole = [step for step in steps if top < 1 or step.is_integer()]  # there is no half message
+    step = next(step for step in whole if top / step < 5)
+    return [(number * step, _amount(number * step)) for number in range(int(top / step) + 1)]
 
 
 def _amount(value: float) -> str:
