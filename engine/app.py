@@ -217,6 +217,7 @@ class Engine:
             self._notices.problem(f"settings: {problem.message}", problem)
         if (until := await self._logs.state(_PAUSE)) is not None:
             self._paused_until = float(until)
+        await self._sources.mind_formats()
         await self.refresh()
 
     @property

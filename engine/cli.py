@@ -95,7 +95,8 @@ def parser() -> argparse.ArgumentParser:
         "--from",
         dest="start",
         metavar="now|Nd|all",
-        help="which conversations may be recorded: from now on, of the last N days, or all; later answers only add",
+        help="which conversations may be recorded, of every agent that is switched on: from now on, of the last N days,"
+        " or all; later answers only add",
     )
     command("status", "Say what the companion is doing.")
     tasks = command("tasks", "List, retry or discard tasks that failed or wait.", as_json=False)
@@ -182,7 +183,7 @@ async def _run(home: Home, options: argparse.Namespace) -> int:
             problems = (await engine.refresh()).problems
             for problem in problems:
                 print(f"{problem.title}. {problem.message} {problem.action}".rstrip(), file=sys.stderr)
-            held_up = any(not problem.key.startswith("settings") for problem in problems)
+            held_up = any(not problem.key.startswith(("settings", "format")) for problem in problems)
             if report["tasks"]["failed"] or (not stop.is_set() and (held_up or report["tasks"]["pending"])):
                 code = FAILED
     finally:

@@ -3,6 +3,7 @@
 import hashlib
 from typing import Any, Literal
 
+from engine.policy.fences import is_recall, without_recall
 from engine.policy.text import flatten, tokens
 from engine.sources.model import LogEvent, Replace
 
@@ -30,12 +31,12 @@ def interrupted(event: LogEvent) -> bool:
 def role_of(event: LogEvent) -> Role | None:
     """`user` or `assistant` for a loggable message, else nothing.
 
-    A replacement is a summary or a mark, never new words (dsh.md C.1).
+    A replacement is a summary or a mark, never new words (dsh.md C.1). What memory itself gave the agent is nobody's.
     """
     if isinstance(event.surface, Replace):
         return None
     if event.type == "user/message":
-        return "user" if source_kind(event) == "user" else None
+        return "user" if source_kind(event) == "user" and not is_recall(flatten(blocks(event))) else None
     if event.type == "assistant/message" and (interrupted(event) or any(map(_says_something, blocks(event)))):
         return "assistant"
     return None
@@ -43,7 +44,7 @@ def role_of(event: LogEvent) -> Role | None:
 
 def _says_something(block: dict[str, Any]) -> bool:
     kind = block.get("type")
-    return kind == "image" or (kind == "text" and bool(str(block.get("text", "")).strip()))
+    return kind == "image" or (kind == "text" and bool(without_recall(str(block.get("text", ""))).strip()))
 
 
 def message_id(event: LogEvent, session_id: str) -> str:
@@ -54,8 +55,8 @@ def message_id(event: LogEvent, session_id: str) -> str:
 
 
 def raw_text(event: LogEvent) -> str:
-    """The flattened text before any policy; never leaves the reader's thread."""
-    return flatten(blocks(event))
+    """The flattened text before any other policy, recall cut out of it; never leaves the reader's thread."""
+    return without_recall(flatten(blocks(event)))
 
 
 def token_estimate(event: LogEvent) -> int:

@@ -255,12 +255,16 @@ class Logs:
 
     async def moved(self, files: Iterable[tuple[str, int, str]], there: Collection[str]) -> int:
         """Files of these (session, version, path) that lay at another path, which is not `there` any more; how many."""
+        wanted = {(session_id, version): path for session_id, version, path in files}
+        sessions = sorted({session_id for session_id, _ in wanted})
         changed: list[tuple[str, str]] = []
-        for session_id, version, path in files:
-            sql = "SELECT path FROM log_file WHERE session_id = ? AND version = ? AND status != 'duplicate'"
-            old = [row[0] for row in await self._ledger.read(sql, (session_id, version)) if row[0] not in there]
-            if old:
-                changed.append((path, old[0]))
+        for start in range(0, len(sessions), _CHUNK):
+            part = sessions[start : start + _CHUNK]
+            sql = f"SELECT session_id, version, path FROM log_file WHERE session_id IN ({_marks(part)})"
+            for row in await self._ledger.read(f"{sql} AND status != 'duplicate'", part):
+                path = wanted.pop((row["session_id"], row["version"]), None) if row["path"] not in there else None
+                if path is not None:
+                    changed.append((path, row["path"]))
         if changed:
             async with self._ledger.write() as db:
                 await db.executemany("UPDATE log_file SET path = ? WHERE path = ?", changed)

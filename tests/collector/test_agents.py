@@ -12,6 +12,7 @@ import zstandard
 from engine.collector.collector import Rules
 from engine.collector.spans import Caps
 from engine.ledger.agents import Agents
+from engine.policy.fences import fence
 from engine.sources.agents import BY_KEY
 from tests.sources.reading import DATA
 from tests.sources.test_lines import EXPECTED, agent_messages
@@ -459,9 +460,12 @@ async def test_our_own_recall_is_never_logged(tmp_path: Path) -> None:
         )
         thread.user("hello there")
         thread.tool("mcp__hypatia__memory_recall", "remembered E")
+        thread.user(fence("- remembered F", scope="demo"))
+        thread.user(f"Before.\n{fence('- remembered G')}\nAfter.")
+        thread.assistant(fence("- remembered H"))
         thread.end()
         thread.write()
         await m.settle()
         whole: Any = await m.picture()
         assert "remembered" not in str(whole) and "memory_recall" not in str(whole)
-        assert await texts(m) == ["hello", "let me see", "hi", "hello there"]
+        assert await texts(m) == ["hello", "let me see", "hi", "hello there", "Before.\nAfter."]
