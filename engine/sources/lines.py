@@ -125,7 +125,9 @@ def parse(data: bytes) -> dict[str, Any] | None:
 
 def text_of(value: object) -> str:
     """A text in a form anybody can store; of anything else, nothing."""
-    return well_formed(value) if isinstance(value, str) else ""
+    if not isinstance(value, str):
+        return ""
+    return value if value.isascii() else well_formed(value)
 
 
 def mapping(value: object) -> dict[str, Any]:
@@ -173,7 +175,7 @@ class LineLog:
         self._read_header = read_header
         self._make = make
         self._text: Text | None = None
-        self._state: tuple[Any, ...] | None = None
+        self._taken: tuple[int, tuple[Any, ...]] | None = None
         self.rewound = False
         self.records = 0
         self.unknown: Counter[str] = Counter()
@@ -198,9 +200,11 @@ class LineLog:
 
     @property
     def cursor(self) -> Cursor:
-        if self._state is not None:
-            self._at = replace(self._at, state=json.dumps(self._state))
-            self._state = None
+        if self._taken is not None:
+            end, state = self._taken
+            at = replace(self._at, offset=end, next_seq=end, first_seq=end)
+            self._at = replace(at, fingerprint="", state=json.dumps(state))
+            self._taken = None
         if self._text is not None and self._at.header is not None and not self._at.fingerprint:
             self._at = replace(self._at, fingerprint=_hash(self._text.before(self._at.offset) or b""))
         return self._at
@@ -252,8 +256,7 @@ class LineLog:
                 events = shape.take(line.data, line.start)
             # The cursor passes a line with its last event, so that whoever stops between two of them loses none.
             yield from events[:-1]
-            self._at = replace(self._at, offset=end, next_seq=end, first_seq=end, fingerprint="")
-            self._state = shape.state
+            self._taken = end, shape.state
             if events:
                 yield events[-1]
         if self._at.partly:

@@ -4,16 +4,29 @@ import argparse
 import dataclasses
 import datetime
 import json
+import os
 import sys
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
-from tests.benchmarks import costs, desktop, engine, queue, reading, retrieval, shelf, shelf_calls, shelf_large
+from tests.benchmarks import (
+    costs,
+    desktop,
+    engine,
+    queue,
+    reading,
+    retrieval,
+    shelf,
+    shelf_calls,
+    shelf_large,
+    transcripts,
+)
 from tests.benchmarks.figures import Figure, machine
 
 BENCHMARKS: dict[str, Callable[[Path], list[Figure]]] = {
     "catch-up": reading.catch_up,
+    "transcripts": transcripts.transcripts,
     "reading-memory": reading.reading_memory,
     "recording": engine.recording,
     "summaries": engine.summaries,
@@ -46,6 +59,8 @@ def main() -> None:
     arguments = parser.parse_args()
     if unknown := set(arguments.names) - BENCHMARKS.keys():
         parser.error(f"unknown: {', '.join(sorted(unknown))}")
+    # Nothing of a person's own agents is measured, nor read.
+    os.environ["CLAUDE_CONFIG_DIR"] = os.environ["CODEX_HOME"] = f"{os.devnull}/no-agent"
     figures: list[Figure] = []
     print(HEAD, flush=True)
     for name in arguments.names or BENCHMARKS:
