@@ -54,7 +54,7 @@ def test_every_fixture_of_three_agents_in_one_memory_and_once(tmp_path: Path) ->
         "dsh": (True, 0), "claude": (True, 0), "codex": (True, 0),
     }  # fmt: skip
     assert rows["claude"]["folders"] == [str(program.claude)] and rows["codex"]["messages"] == len(wanted("codex")) + 2
-    assert {row["agent"] for row in program.json("summarize")} == {"dsh", "claude", "codex"}
+    assert set(program.ledger("SELECT agent FROM log_file")) == {("dsh",), ("claude",), ("codex",)}
 
 
 class Growing:
