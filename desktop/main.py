@@ -8,6 +8,14 @@ def main() -> int:
     if sys.version_info < (3, 12):  # noqa: UP036 - run from a source tree nothing else checks
         print("Hypatia Companion needs Python 3.12 or newer.", file=sys.stderr)  # noqa: T201
         return 1
+    if sys.argv[1:2] == ["mcp"]:
+        from engine.agents.shim import main as shim
+
+        return shim(sys.argv[2:])
+    if sys.argv[1:2] == ["hook"]:
+        from engine.agents.hook import main as hook
+
+        return hook(sys.argv[2:])
     own_check = sys.argv[1:] == ["--self-test"]
     if len(sys.argv) > 1 and not own_check:
         from engine.cli import main as cli_main

@@ -1,15 +1,29 @@
 """`python -m engine`: the command line without a screen."""
 
 import sys
-from pathlib import Path
 
 
 def main() -> int:
-    """The shelf server, which every call waits for, comes up without loading the rest: a quarter of the time."""
-    if sys.argv[1:3] == ["shelf-server", "--home"] and len(sys.argv) == 4:
-        from engine.shelf_server import main as serve
+    """What others wait for comes up without loading the rest: the shelf server, and the programs beside an agent."""
+    match sys.argv[1:]:
+        case ["mcp", *rest]:
+            from engine.agents.shim import main as shim
 
-        return serve(Path(sys.argv[3]))
+            return shim(rest)
+        case ["hook", *rest]:
+            from engine.agents.hook import main as hook
+
+            return hook(rest)
+        case ["mcp-reader"]:
+            from engine.agents.reader import main as reader
+
+            return reader()
+        case ["shelf-server", "--home", home]:
+            from pathlib import Path
+
+            from engine.shelf_server import main as serve
+
+            return serve(Path(home))
     from engine.cli import main as command_line
 
     return command_line()

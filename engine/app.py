@@ -11,6 +11,8 @@ from typing import Any
 
 from engine import control, instance
 from engine.agent_sources import AgentSources
+from engine.agents.inbox import Inbox
+from engine.agents.server import AgentServer, Host
 from engine.browsing.parts import Browsing
 from engine.clock import ClockGap, on_wake_up
 from engine.collector.collector import Collector, Sweep
@@ -22,6 +24,7 @@ from engine.events import (
     EventBus,
     Forgotten,
     MessagesLogged,
+    ProposalsChanged,
     SettingsChanged,
     ShelfSwitched,
     ShowRequested,
@@ -39,6 +42,7 @@ from engine.ledger.logs import Logs
 from engine.ledger.progress import Progress
 from engine.ledger.state import Changes, state_of
 from engine.ledger.tasks import Status as TaskStatus
+from engine.memory.memory import Memory
 from engine.model_care import ModelCare
 from engine.models.budget import Budget, Standing
 from engine.models.budget import options as budget_options
@@ -151,6 +155,15 @@ class Engine:
         self.shelf_care = ShelfCare(
             lambda: self._client, settings, ledger, self._logs, self.bus, home, self._shelf_at_rest
         )
+        self.memory = Memory(
+            ledger, lambda: self._client, lambda: settings.get("shelf"), tell=lambda: self.bus.emit(ProposalsChanged())
+        )
+        self.agent_server = AgentServer(
+            self.memory,
+            Host(settings.get, self._why_not_writable, self.summarise, lambda: self._client.server_name),
+            self._supervisor,
+            inbox=Inbox(home.data / "inbox"),
+        )
         self._collector = self._new_collector()
         self._work: Work | None = None
         self.browsing = Browsing.of(home, settings, ledger, lambda: self._client, self._notices.problems)
@@ -232,6 +245,7 @@ class Engine:
         await self._serve()
         await self._open_shelf()
         self._supervisor.start(self._check_ledger(), "check the ledger")
+        self._supervisor.start(self.agent_server.settle(), "take in what agents left")
         if follow:
             self.following = True
             self._supervisor.start(self._follow(), "follow the logs", "follow")
@@ -341,6 +355,7 @@ class Engine:
                     await self.resume()
                 await self._mind_plugin()
                 await self._sources.mind_formats()
+                await self.agent_server.settle()
                 if self._work is not None and self._paused_until is None:
                     await self._summarise_rests(self._work)
             except CompanionError as error:
@@ -773,6 +788,7 @@ class Engine:
             self._work.contents.invalidate(event.session_id)
         if isinstance(event, Forgotten) and self._work is not None:
             self._work.contents.forget(event.session_id)
+            self.memory.recall.changed()
         if isinstance(event, TaskStuck):
             self._notices.problem("storage", Environment(event.title, event.message, event.action))
         if isinstance(event, MessagesLogged | TaskSettled):
@@ -831,6 +847,14 @@ class Engine:
             tell=self._told_by_shelf,
             record=self.home.runtime / "servers.json",
         )
+
+    def _why_not_writable(self) -> str:
+        """Why agents cannot add to the memory now, in words for them."""
+        if self._work is not None:
+            return ""
+        if self._beside:
+            return "Another program writes this memory, so the companion only reads it."
+        return "The companion records nothing now: the person has not started it, or has switched it off."
 
     def _told_by_shelf(self, key: str, error: CompanionError | None) -> None:
         if error is None:

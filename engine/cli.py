@@ -40,6 +40,14 @@ _HEALTH = {"unknown": "not asked yet", "parked": "waits"}
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; the exit code."""
     options = parser().parse_args(arguments)
+    if options.command == "mcp":
+        from engine.agents.shim import main as shim
+
+        return shim(["--agent", options.agent] if options.agent else [])
+    if options.command == "hook":
+        from engine.agents.hook import main as hook
+
+        return hook([options.agent])
     if options.command == "shelf-server":
         from engine.shelf_server import main as serve
 
@@ -137,6 +145,10 @@ def parser() -> argparse.ArgumentParser:
         if verb == "set":
             one.add_argument("value")
     command("doctor", "Look at every part and say what is wrong and what to do; nothing is changed.")
+    mcp = command("mcp", "The memory for one agent (MCP on standard input and output).", as_json=False)
+    mcp.add_argument("--agent", default="", metavar="NAME", help="which agent starts it: claude, codex or dsh")
+    hook = command("hook", "What memory adds to a conversation, for the hooks of an agent.", as_json=False)
+    hook.add_argument("agent", help="which agent calls it: claude or codex")
     server = command("shelf-server", "The built-in shelf server (MCP on standard input and output).", as_json=False)
     server.add_argument("--home", metavar="DIR", help="folder of its registry and its shelves")
     return top

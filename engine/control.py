@@ -107,6 +107,8 @@ async def _dispatch(engine: "Engine", method: str, params: dict[str, Any]) -> An
             return asdict(job) if (job := engine.shelf_care.job) is not None else None
         case "stop-shelf-job":
             return {"stopped": engine.shelf_care.stop()}
+        case "agent/call" | "agent/hook":
+            return await engine.agent_server.answer(method, params)
         case "set":
             await engine.settings.save({str(params["key"]): params["value"]})
             return {"key": params["key"], "value": engine.settings.get(str(params["key"]))}

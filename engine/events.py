@@ -106,6 +106,11 @@ class UndoChanged(Event):
 
 
 @dataclass(frozen=True, slots=True)
+class ProposalsChanged(Event):
+    """What agents proposed to remember, and waits for the person, is not what it was."""
+
+
+@dataclass(frozen=True, slots=True)
 class ShowRequested(Event):
     """The program was started a second time: bring the window up."""
 

@@ -542,3 +542,19 @@ class HealthReport:
     conversations: int
     messages: int
     troubled_logs: int
+
+
+@dataclass(frozen=True, slots=True)
+class Proposal:
+    """A statement of an agent that waits for the person. `reach` is `project` or `user` (all projects); `why` it waits
+    is `rule`, `reach` or `unfiled` (the project is not known); `created_at` in epoch milliseconds."""
+
+    id: str
+    kind: str
+    title: str
+    text: str
+    reach: str
+    project: str
+    agent: str
+    why: str
+    created_at: int

@@ -86,6 +86,14 @@ class Ledger:
         if found != "ok":
             raise _malformed(self.path)
 
+    @classmethod
+    async def open_to_read(cls, path: Path, *, busy_timeout: float = 1.0) -> "Ledger":
+        """Open the file of another process to read it, and nothing else; raises as `open` does."""
+        try:
+            return cls(path, await _connect(path, busy_timeout, read_only=True), None, _elsewhere(path))
+        except sqlite3.Error as error:
+            raise explain(error, path) from error
+
     @property
     def read_only(self) -> bool:
         """Whether `write` is refused."""
@@ -255,6 +263,10 @@ def _malformed(path: Path) -> CompanionError:
         f"{path} cannot be read; it was left as it is.",
         "Move this file away (or put a backup in its place) and start again; what is on the shelf stays.",
     )
+
+
+def _elsewhere(path: Path) -> UserFixable:
+    return UserFixable("The companion's own file is only read here", f"{path} is another process's.", "Start that.")
 
 
 def _too_new(path: Path) -> UserFixable:

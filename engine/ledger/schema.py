@@ -182,4 +182,19 @@ MIGRATIONS: tuple[str, ...] = (
     INSERT INTO conversation (session_id)
         SELECT DISTINCT session_id FROM log_file WHERE subagent = 0 AND session_id IS NOT NULL;
     """,
+    """
+    -- What agents asked to be remembered. `root` is the canonical root of the project, empty for all projects.
+    -- `why` is why it waits for a person. With the shelf the only place that holds its text.
+    CREATE TABLE remembered (
+        shelf TEXT NOT NULL, id TEXT NOT NULL, name TEXT NOT NULL, root TEXT NOT NULL, label TEXT NOT NULL,
+        reach TEXT NOT NULL CHECK (reach IN ('project', 'user')), kind TEXT NOT NULL,
+        title TEXT NOT NULL, text TEXT NOT NULL, hay TEXT NOT NULL,
+        trust TEXT NOT NULL CHECK (trust IN ('stated', 'confirmed')), agent TEXT NOT NULL,
+        state TEXT NOT NULL CHECK (state IN ('pending', 'stored', 'proposed', 'dismissed', 'collision')),
+        why TEXT NOT NULL DEFAULT '', created_at INTEGER NOT NULL, changed_at INTEGER NOT NULL,
+        PRIMARY KEY (shelf, id)
+    ) STRICT;
+    CREATE UNIQUE INDEX remembered_name ON remembered (shelf, name);
+    CREATE INDEX remembered_place ON remembered (shelf, state, root, created_at DESC);
+    """,
 )

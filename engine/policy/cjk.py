@@ -46,6 +46,16 @@ def index_text(text: str) -> str:
     return f"{text} {' '.join(dict.fromkeys(added))}" if added else text
 
 
+def runs(text: str) -> list[tuple[str, bool]]:
+    """Runs of ideographs (true) and what lies between them (false), in order."""
+    found: list[tuple[str, bool]] = []
+    done = 0
+    for run in _RUN.finditer(text):
+        found += [(text[done : run.start()], False), (run[0], True)]
+        done = run.end()
+    return [(part, ideographs) for part, ideographs in (*found, (text[done:], False)) if part]
+
+
 @dataclass(frozen=True, slots=True)
 class Term:
     """One thing to look for: an FTS5 phrase, and how much a hit counts beside that of a plain word.

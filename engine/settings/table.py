@@ -150,6 +150,29 @@ SETTINGS: tuple[Setting, ...] = (
         low=1000, high=3_600_000,
     ),
     Setting(
+        "recall.enabled", "bool", True, "Recall",
+        "Let agents read the memory", "允许智能体读取记忆",
+        "Connected agents may ask what is remembered of their project.", "已连接的智能体可以查询其项目的记忆。",
+    ),
+    Setting(
+        "recall.brief", "bool", True, "Recall",
+        "Brief agents at the start", "会话开始时提供简报",
+        "Rules, taboos and where the last conversations stopped are given at the start of each conversation.",
+        "每次会话开始时提供规则、禁忌以及之前会话的进展。",
+    ),
+    Setting(
+        "recall.turn", "bool", True, "Recall",
+        "Remind agents at each message", "每条消息时提醒智能体",
+        "With each of your messages, up to five memories about it are given to the agent.",
+        "你每发送一条消息，最多向智能体提供五条相关记忆。",
+    ),
+    Setting(
+        "recall.agents", "list[str]", ["claude", "codex", "dsh"], "Recall",
+        "Agents that may read", "可读取的智能体",
+        "Names of the agents that are answered: claude, codex, dsh.", "会得到回答的智能体名称：claude、codex、dsh。",
+        pattern="claude|codex|dsh", example="claude",
+    ),
+    Setting(
         "budget.maxTokensPerDay", "int", 0, "Budget",
         "Tokens per day, at most", "每天的 token 上限",
         "No call is made that could pass this; summaries wait until the next day. 0: no limit."

@@ -15,6 +15,11 @@ def scopes(values: Sequence[str]) -> list[str]:
     return [*parts, ""] if joined.endswith(",") else parts
 
 
+def only(scope: str) -> list[str]:
+    """One scope alone, the global one too: a lone empty text would be no scope at all."""
+    return [scope] if scope else ["", ""]
+
+
 def prepared(arguments: dict[str, Any]) -> dict[str, Any]:
     """Arguments of a tool whose lists mean the same on both roads."""
     changed: dict[str, Any] = {}

@@ -19,6 +19,7 @@ from engine.shelf.errors import McpUnavailable, ShelfError, ShelfNotConnected, T
 from engine.shelf.leftovers import Leftovers
 from engine.shelf.lists import prepared
 from engine.shelf.program import Output, run
+from engine.shelf.turn import Turn
 from engine.supervisor import Supervisor
 
 __all__ = [
@@ -88,7 +89,7 @@ class ShelfClient:
         self._reaped = False
         self._crashes = CrashLoop(crash_limit, crash_window, crash_pause, now)
         self._line = CommandLine(command, self._leftovers)
-        self._turn = asyncio.Lock()
+        self._turn = Turn()
         self._child: Child | None = None
         self._idle: asyncio.TimerHandle | None = None
         self._probed: tuple[object, frozenset[str]] | None = None
@@ -113,14 +114,14 @@ class ShelfClient:
         """Process id of the running server."""
         return self._child.pid if self._child is not None and self._child.usable else None
 
-    async def call(self, tool: str, arguments: dict[str, Any]) -> dict[str, Any]:
-        """Call a tool and give its structured result.
+    async def call(self, tool: str, arguments: dict[str, Any], *, first: bool = False) -> dict[str, Any]:
+        """Call a tool and give its structured result; `first`: before the calls that wait.
 
         Lists are prepared so that every road stores the same; `embed` and `erase` are left out where the server does
         not know them.
         Raises ToolError, ShelfError, ShelfNotConnected and McpUnavailable.
         """
-        return await self._in_turn(lambda: self._call(tool, prepared(arguments)))
+        return await self._in_turn(lambda: self._call(tool, prepared(arguments)), first=first)
 
     async def request(self, method: str, params: dict[str, Any], patience: float | None = None) -> Any:
         """Send any other request and give its result; raises RpcError, ShelfError and McpUnavailable."""
@@ -166,8 +167,8 @@ class ShelfClient:
             log.warning("a shelf call did not end")
         self._child = None
 
-    async def _in_turn[T](self, work: Callable[[], Awaitable[T]]) -> T:
-        await self._turn.acquire()
+    async def _in_turn[T](self, work: Callable[[], Awaitable[T]], *, first: bool = False) -> T:
+        await self._turn.acquire(first=first)
         task = self._supervisor.start(self._carry_out(work), "shelf call", GROUP)
         task.add_done_callback(self._turn_over)
         value, error = await asyncio.shield(task)

@@ -530,6 +530,7 @@
     <message><source>Check the program's path in the settings.</source><translation>请在“设置 › 书架”中检查程序路径。</translation></message>
     <message><source>Check the proxy of this model in Settings, or the one of the system.</source><translation>请检查此模型的代理设置或系统代理。</translation></message>
     <message><source>Choose a name of letters, digits and dashes.</source><translation>请使用由字母、数字和连字符组成的名称。</translation></message>
+    <message><source>Choose a project first.</source><translation>请先选择一个项目。</translation></message>
     <message><source>Choose an empty folder elsewhere.</source><translation>请在别处选择空文件夹。</translation></message>
     <message><source>Choose an empty folder, or connect this one instead.</source><translation>请选择空文件夹，或改为连接此文件夹。</translation></message>
     <message><source>Choose another folder or name.</source><translation>请选择其他文件夹或名称。</translation></message>
@@ -568,6 +569,7 @@
     <message><source>It holds {n} MB.</source><translation>它占用 {n} MB。</translation></message>
     <message><source>It is closed as soon as it is idle. A smaller or remote embedding model needs less.</source><translation>空闲后即关闭。较小或远程的嵌入模型占用更少。</translation></message>
     <message><source>It is locked.</source><translation>它已锁定。</translation></message>
+    <message><source>It is not known where this belongs.</source><translation>尚不清楚这属于哪个项目。</translation></message>
     <message><source>It is removed when the shelf is used next.</source><translation>下次使用该书架时会将其移除。</translation></message>
     <message><source>It is tried again by itself.</source><translation>会自动重试。</translation></message>
     <message><source>It is tried again every {n} s. {advice}</source><translation>每 {n} 秒重试一次。{advice}</translation></message>
@@ -636,6 +638,7 @@
     <message><source>The companion's own file cannot be opened</source><translation>无法打开程序自己的文件</translation></message>
     <message><source>The companion's own file is damaged</source><translation>程序自己的文件已损坏</translation></message>
     <message><source>The companion's own file is in use</source><translation>程序自己的文件正被占用</translation></message>
+    <message><source>The companion's own file is only read here</source><translation>本程序自己的文件在此只读</translation></message>
     <message><source>The conversation was worked on since, or a newer task stands in its place.</source><translation>此后该会话又有处理，或已有更新的任务取代了它。</translation></message>
     <message><source>The disk fails</source><translation>磁盘出错</translation></message>
     <message><source>The disk is full</source><translation>磁盘已满</translation></message>
@@ -652,6 +655,7 @@
     <message><source>The proxy {where} does not answer.</source><translation>代理 {where} 没有响应。</translation></message>
     <message><source>The proxy {where} lets nobody through to {place}.</source><translation>代理 {where} 不允许访问 {place}。</translation></message>
     <message><source>The recording of “{name}” failed and waits in Review.</source><translation>“{name}”的记录失败，正在“待处理”中等待。</translation></message>
+    <message><source>The shelf cannot be read from the disk.</source><translation>无法从磁盘读取书架。</translation></message>
     <message><source>The shelf cannot be written</source><translation>无法写入书架</translation></message>
     <message><source>The shelf did not answer</source><translation>书架没有响应</translation></message>
     <message><source>The shelf does not say how it is</source><translation>书架没有说明其状态</translation></message>
@@ -706,6 +710,7 @@
     <message><source>Wait, or raise the limit at {label}.</source><translation>请等待，或在 {label} 提高限额。</translation></message>
     <message><source>Wait, or raise the limit under Settings, Budget.</source><translation>请等待，或在“设置 › 预算”中提高限额。</translation></message>
     <message><source>What was done so far stays as it is.</source><translation>已完成的部分保持不变。</translation></message>
+    <message><source>Which project?</source><translation>属于哪个项目？</translation></message>
     <message><source>Write it like 7d.</source><translation>请写成 7d 的形式。</translation></message>
     <message><source>a name without spaces</source><translation>不含空格的名称</translation></message>
     <message><source>a number of at least {low}</source><translation>不小于 {low} 的数</translation></message>
@@ -763,6 +768,7 @@
     <message><source>{path} could not be read or written.</source><translation>无法读写 {path}。</translation></message>
     <message><source>{path} could not be written.</source><translation>无法写入 {path}。</translation></message>
     <message><source>{path} holds an export already.</source><translation>{path} 中已有一份导出。</translation></message>
+    <message><source>{path} is another process's.</source><translation>{path} 属于另一个进程。</translation></message>
     <message><source>{path} is missing, or it or its folder may not be written.</source><translation>{path} 不存在，或者它或其文件夹不可写。</translation></message>
     <message><source>{path} is not empty.</source><translation>{path} 不是空文件夹。</translation></message>
     <message><source>{path} was written by a newer version, so nothing is recorded now.</source><translation>{path} 由更新的版本写入，因此现在不记录任何内容。</translation></message>

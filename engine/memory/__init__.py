@@ -1,0 +1,1 @@
+"""What agents are told of earlier work, and what they may add to it."""

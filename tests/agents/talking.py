@@ -1,0 +1,81 @@
+"""Agents as they are: programs that start our small ones in the folder they work in."""
+
+import contextlib
+import json
+import subprocess
+import sys
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+from mcp import Client, StdioServerParameters
+from mcp.client.stdio import stdio_client
+
+from tests.scenarios.program import Program
+
+
+def project(program: Program, path: str) -> Path:
+    """A folder that is a project."""
+    folder = program.home.parent / path
+    (folder / ".git").mkdir(parents=True, exist_ok=True)
+    return folder
+
+
+@contextlib.asynccontextmanager
+async def agent(program: Program, cwd: Path, name: str = "claude", **options: Any) -> AsyncIterator[Client]:
+    """The official client over the standard input and output of `mcp`."""
+    parameters = StdioServerParameters(
+        command=sys.executable,
+        args=["-m", "engine", "mcp", *(["--agent", name] if name else [])],
+        env=program.env,
+        cwd=cwd,
+    )
+    with (program.home.parent / "stderr").open("w") as errors:
+        async with Client(stdio_client(parameters, errors), **options) as client:
+            yield client
+    assert (program.home.parent / "stderr").read_text() == ""
+
+
+async def ask(client: Client, tool: str, **arguments: Any) -> dict[str, Any]:
+    """The structured answer of a tool; the client has held it to its schema."""
+    result = await client.call_tool(tool, arguments)
+    assert not result.is_error, result
+    assert result.structured_content is not None
+    return dict(result.structured_content)
+
+
+async def refused(client: Client, tool: str, **arguments: Any) -> dict[str, Any]:
+    """The error of a tool, whose text says the same as its object."""
+    result = await client.call_tool(tool, arguments)
+    assert result.is_error, result
+    assert result.structured_content is not None
+    assert result.content[0].text == result.structured_content["message"]  # type: ignore[union-attr]
+    return dict(result.structured_content)
+
+
+def hook(program: Program, name: str, given: object) -> str:
+    """What a hook prints; it must end well and say nothing else."""
+    text = given if isinstance(given, str) else json.dumps(given)
+    done = subprocess.run(
+        [sys.executable, "-m", "engine", "hook", name],
+        input=text.encode("utf-8", "surrogatepass"),
+        capture_output=True,
+        env=program.env,
+        cwd=program.home.parent,
+        timeout=60,
+    )
+    assert (done.returncode, done.stderr) == (0, b"")
+    return done.stdout.decode()
+
+
+def context(program: Program, name: str, event: str, cwd: Path, **more: str) -> str:
+    """The text a hook adds to the conversation; empty when it prints nothing."""
+    given = {"session_id": "s", "transcript_path": "/none", "cwd": str(cwd), "hook_event_name": event, **more}
+    printed = hook(program, name, given)
+    if not printed:
+        return ""
+    answer = json.loads(printed)
+    assert set(answer) == {"hookSpecificOutput"}
+    assert set(answer["hookSpecificOutput"]) == {"hookEventName", "additionalContext"}
+    assert answer["hookSpecificOutput"]["hookEventName"] == event
+    return str(answer["hookSpecificOutput"]["additionalContext"])
