@@ -37,11 +37,28 @@ async def agent(program: Program, cwd: Path, name: str = "claude", **options: An
 
 
 async def ask(client: Client, tool: str, **arguments: Any) -> dict[str, Any]:
-    """The structured answer of a tool; the client has held it to its schema."""
-    result = await client.call_tool(tool, arguments)
-    assert not result.is_error, result
-    assert result.structured_content is not None
-    return dict(result.structured_content)
+    """The structured answer of a tool, which the client has held to its schema.
+
+    What a busy machine could not answer in time is asked again, as the answer says.
+    """
+    while True:
+        result = await client.call_tool(tool, arguments)
+        said = result.structured_content
+        assert said is not None
+        late = said.get("error") == "timeout" or "in time" in said.get("degraded", "")
+        if not late and not (said.get("error") == "unavailable" and "not running" in said["message"]):
+            assert not result.is_error, result
+            return dict(said)
+
+
+async def remember(client: Client, text: str, **arguments: Any) -> dict[str, Any]:
+    """Have a statement stored; on a busy machine it takes a second look to see it there."""
+    first = await ask(client, "memory_remember", text=text, **arguments)
+    last = first
+    while last["status"] == "pending":
+        last = await ask(client, "memory_remember", text=text, **arguments)
+    assert (first["status"], last["status"]) in (("stored", "stored"), ("already", "already"), ("pending", "already"))
+    return last
 
 
 async def refused(client: Client, tool: str, **arguments: Any) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.agents.talking import agent, ask, context, hook, project
+from tests.agents.talking import agent, ask, context, hook, project, remember
 from tests.scenarios.program import Program, until
 
 
@@ -19,7 +19,7 @@ async def test_the_brief_at_the_start_and_memories_at_each_message(tmp_path: Pat
     with program.running():
         async with agent(program, app) as client:
             handle = (await ask(client, "memory_brief"))["session"]
-            await ask(client, "memory_remember", text="The build uses pnpm.", kind="fact")
+            await remember(client, "The build uses pnpm.", kind="fact")
         for name in ("claude", "codex"):
             brief = said(program, name, "SessionStart", app, source="startup")
             assert brief.startswith('<hypatia-memory project="app">\n')
@@ -44,8 +44,7 @@ async def test_claude_gets_less_than_it_would_cut(tmp_path: Path) -> None:
     with program.running():
         async with agent(program, app) as client:
             for number in range(6):
-                await ask(client, "memory_remember", text=f"Otter {number}: " + "many words " * 100, kind="fact")
-            until(lambda: len(program.ledger("SELECT 1 FROM remembered WHERE state = 'stored'")) == 6)
+                await remember(client, f"Otter {number}: " + "many words " * 100, kind="fact")
         text = said(program, "claude", "UserPromptSubmit", app, prompt="otter")
         assert 2_000 < len(text) < 4_000
         assert 4_000 < len(said(program, "codex", "UserPromptSubmit", app, prompt="otter")) <= 10_240

@@ -13,7 +13,7 @@ from typing import Any, Literal
 import pytest
 
 from engine.agents.tools import NAMES
-from tests.agents.talking import agent, ask, project, refused
+from tests.agents.talking import agent, ask, project, refused, remember
 from tests.scenarios.program import Program, until
 
 
@@ -31,8 +31,8 @@ async def test_every_tool_while_the_companion_runs(tmp_path: Path, mode: Literal
             brief = await ask(client, "memory_brief")
             assert (brief["project"], brief["degraded"]) == ("app", "")
             assert brief["session"] in brief["text"]
-            stored = await ask(client, "memory_remember", text="The build uses pnpm.", kind="fact", title="Build")
-            assert (stored["status"], stored["trust"]) == ("stored", "stated")
+            stored = await remember(client, "The build uses pnpm.", kind="fact", title="Build")
+            assert stored["trust"] == "stated"
             again = await ask(client, "memory_remember", text="please note that the build uses pnpm")
             assert (again["status"], again["id"]) == ("already", stored["id"])
             found = await ask(client, "memory_recall", query="how do I build?")
@@ -69,7 +69,7 @@ async def test_stopped_reads_come_from_the_disk_and_writes_wait(tmp_path: Path) 
     app = project(program, "app")
     with program.running():
         async with agent(program, app) as client:
-            assert (await ask(client, "memory_remember", text="The build uses pnpm."))["status"] == "stored"
+            await remember(client, "The build uses pnpm.")
     secret = "ghp_" + "a1B2" * 9
     async with agent(program, app) as client:
         found = await ask(client, "memory_recall", query="build")
@@ -110,7 +110,7 @@ async def test_one_conversation_over_start_stop_and_start(tmp_path: Path) -> Non
     async with agent(program, app) as client:
         assert "does not run" in (await ask(client, "memory_recall", query="build"))["degraded"]
         with program.running():
-            assert (await ask(client, "memory_remember", text="The build uses pnpm."))["status"] == "stored"
+            await remember(client, "The build uses pnpm.")
             assert (await ask(client, "memory_recall", query="build"))["degraded"] == ""
         assert "pnpm" in (await ask(client, "memory_recall", query="build"))["entries"][0]["text"]
         with program.running():
@@ -154,10 +154,7 @@ async def test_frozen_there_is_a_plain_sentence_and_afterwards_an_answer(tmp_pat
                 os.kill(child.pid, signal.SIGCONT)
             assert [one["error"] for one in frozen] == ["timeout"] * 3
             assert "repeating it is safe" in frozen[1]["message"]
-            assert (await ask(client, "memory_remember", text="The build uses pnpm."))["status"] in (
-                "stored",
-                "already",
-            )
+            await remember(client, "The build uses pnpm.")
             assert len((await ask(client, "memory_recall", query="build"))["entries"]) == 1
 
 
@@ -166,7 +163,7 @@ async def test_killed_in_the_middle_of_a_call(tmp_path: Path) -> None:
     app = project(program, "app")
     with program.running() as child:
         async with agent(program, app) as client:
-            assert (await ask(client, "memory_remember", text="The build uses pnpm."))["status"] == "stored"
+            await remember(client, "The build uses pnpm.")
             os.kill(child.pid, signal.SIGSTOP)
 
             async def end() -> None:
