@@ -321,6 +321,7 @@ def test_any_order_of_changes_leaves_a_file_that_says_the_same(path: Path) -> No
         "binaries": [["hypatia"], ["C:\\Program Files\\h.exe", "书"]],
         "sources.dshHome": ["", "/a b/c", "C:\\dsh\\'x'"],
         "sources.notRecorded": [[], ["/home/me/private", "D:\\secret"]],
+        "recall.agents": [[], ["codex"], ["claude", "dsh"]],
         "models.prices": [[], ["openai/gpt-5 1.25 0.125 10 USD", "x/y 0 - 0 CNY"]],
         "budget.maxMoneyPerDay": [0, 1.5, 20],
         "budget.maxMoneyPerHour": [0, 0.25],
