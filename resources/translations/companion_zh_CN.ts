@@ -696,8 +696,8 @@
     <message><source>Top up at {label}, or wait.</source><translation>请到 {label} 充值，或等待。</translation></message>
     <message><source>Try again later.</source><translation>请稍后再试。</translation></message>
     <message><source>Try again.</source><translation>请重试。</translation></message>
-    <message><source>Try other words, or try again later.</source><translation>请尝试其他词语，或稍后再试。</translation></message>
     <message><source>Try it again; if it fails once more, report it with the companion's log.</source><translation>请重试；若再次失败，请附上程序日志报告。</translation></message>
+    <message><source>Try other words, or try again later.</source><translation>请尝试其他词语，或稍后再试。</translation></message>
     <message><source>Two writers on the shelf “{shelf}” would summarise and pay for everything twice, so nothing is recorded now.</source><translation>书架“{shelf}”若有两个写入者，一切都会被总结并付费两次，因此现在不记录。</translation></message>
     <message><source>Type the address.</source><translation>请填写地址。</translation></message>
     <message><source>Until then this entry is left out.</source><translation>在此之前忽略该项。</translation></message>
