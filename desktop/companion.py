@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import re
 import time
 from collections.abc import Awaitable, Callable
 from functools import partial
@@ -15,13 +16,14 @@ from desktop.autostart import LoginFile, LoginRegistry
 from desktop.i18n import heard, join, tr
 from desktop.memory_desk import MemoryDesk
 from desktop.menu import CompanionMenu
-from desktop.notifications import Action, DesktopService, Notifier
+from desktop.notifications import Action, DesktopService, Kind, Notifier
 from desktop.review_desk import ReviewDesk
 from desktop.settings_desk import SettingsDesk
 from desktop.tray import TrayHost
 from desktop.welcome_desk import WelcomeDesk
 from desktop.widgets.geometry import Geometry
 from desktop.widgets.scheme import Scheme
+from desktop.windows.past import PastWindow
 from desktop.windows.status import StatusWindow
 from desktop.words import summarise_sentence
 from engine.errors import CompanionError
@@ -78,6 +80,7 @@ class Companion:
         self._settings: SettingsDesk | None = None
         self._review: ReviewDesk | None = None
         self._welcome: WelcomeDesk | None = None
+        self._past: PastWindow | None = None
         self.geometry = Geometry(engine.home.data / "windows.json", self._keep_places)
         self._memory = MemoryDesk(
             engine,
@@ -96,7 +99,7 @@ class Companion:
         self.notifier = Notifier(
             self._supervisor,
             DesktopService(),
-            enabled=lambda: bool(engine.settings.get("notifications.enabled")),
+            enabled=lambda kind: all(engine.settings.get(f"notifications.{key}") for key in ("enabled", kind)),
             bubble=tray.bubble,
             status_line=self._tell,
         )
@@ -167,9 +170,19 @@ class Companion:
             self.geometry.follow(window, "review")
             window.settings_wanted.connect(lambda: self.open_settings())
             window.open_settings.connect(self.open_settings)
+            window.open_past.connect(self.open_past)
             window.open_conversation.connect(self.open_conversation)
         self._lists_changed.set()
         _raise(self._review.window)
+
+    def open_past(self) -> None:
+        """What was told outside the windows since the start."""
+        if self._past is None:
+            self._past = PastWindow()
+            self.geometry.follow(self._past, "past")
+            self._past.settings_wanted.connect(lambda: self.open_settings("Notifications"))
+        self._past.show_past(self.notifier.past)
+        _raise(self._past)
 
     def open_conversation(self, session_id: str) -> None:
         """A conversation, as far as it is remembered."""
@@ -215,6 +228,12 @@ class Companion:
         menu.welcome_chosen.connect(self.open_welcome)
         menu.settings_chosen.connect(lambda: self.open_settings())
         menu.aboutToShow.connect(self._lists_changed.set)
+        menu.aboutToShow.connect(lambda: menu.show_snoozed(self.notifier.snoozed))
+        menu.snooze_chosen.connect(self._snooze)
+
+    def _snooze(self, until: float) -> None:
+        self.notifier.snooze(until)
+        self.menu.show_snoozed(self.notifier.snoozed)
 
     def _keep_places(self) -> None:
         self._act("places of windows", lambda: asyncio.to_thread(self.geometry.save))
@@ -271,11 +290,13 @@ class Companion:
         await self._say("shelf", sentence, "")
 
     async def _notice(self, notice: Notice) -> None:
-        open_it, label = self.open_status, tr("Open")
-        if notice.key == FAILED_TASKS:
-            open_it, label = self.open_review, tr("Review")
+        open_it: Action = self.open_review
+        label = tr("Review")
+        if page := re.search(r"Settings, (\w+)", notice.action):
+            open_it, label = partial(self.open_settings, page[1]), tr("Open Settings")
         buttons: list[tuple[str, str, Action]] = [("default", label, open_it), ("open", label, open_it)]
-        await self.notifier.show(notice.key, heard(notice.title), join(notice.message, notice.action), buttons)
+        kind: Kind = "failures" if notice.key == FAILED_TASKS else "problems"
+        await self.notifier.show(notice.key, heard(notice.title), join(notice.message, notice.action), buttons, kind)
 
     async def _say(self, key: str, title: str, body: str) -> None:
         """An outcome a person waits for: in the window if one is open, else as a notification."""
@@ -283,7 +304,7 @@ class Companion:
         self._tell(sentence)
         if not any(window.isVisible() for window in self._windows()):
             self.notifier.withdraw(key)
-            await self.notifier.show(key, title, body, [("default", tr("Open"), self.open_status)])
+            await self.notifier.show(key, title, body, [("default", tr("Open"), self.open_status)], "outcomes")
 
     def _windows(self) -> list[QWidget]:
         windows = (
@@ -292,6 +313,7 @@ class Companion:
             self.review_window,
             self.memory_window,
             self.welcome_window,
+            self._past,
         )
         return [one for one in windows if one is not None]
 
@@ -382,7 +404,7 @@ class Companion:
         memory_page = self._memory.close()
         for old in self._windows():
             old.deleteLater()
-        self._settings = self._review = self._welcome = None
+        self._settings = self._review = self._welcome = self._past = None
         self._speak()
         self._show_status()
         self._lists_changed.set()

@@ -1,5 +1,6 @@
 """The tray icon: one silhouette whose shape tells the state (look.md)."""
 
+import sys
 from functools import cache
 
 from PySide6.QtCore import QRectF, Qt
@@ -9,12 +10,16 @@ from PySide6.QtSvg import QSvgRenderer
 from desktop.resources import resource
 from engine.views import State
 
-SIZES = (16, 22, 24, 32, 48, 64)
+BASE_SIZES = (16, 22, 24, 32, 48, 64)
+SIZES = sorted({size * scale for size in BASE_SIZES for scale in (1, 2, 3)})
 
 
 @cache
 def state_icon(state: State) -> QIcon:
-    """The icon of a state, rendered at every size a panel asks for."""
+    """The icon of a state, rendered at every size a panel asks for on a screen of up to three times the density.
+
+    Its light outline makes it readable on any panel. macOS colours its menu bar itself and wants the shape only.
+    """
     renderer = QSvgRenderer(str(resource("icons", f"{state.value}.svg")))
     icon = QIcon()
     for size in SIZES:
@@ -25,6 +30,7 @@ def state_icon(state: State) -> QIcon:
         renderer.render(painter, QRectF(0, 0, size, size))
         painter.end()
         icon.addPixmap(picture)
+    icon.setIsMask(sys.platform == "darwin")
     return icon
 
 

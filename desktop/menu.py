@@ -24,6 +24,7 @@ class CompanionMenu(QMenu):
     summarise_chosen = Signal(str)
     pause_chosen = Signal(object)  # epoch seconds, or None for until resumed
     resume_chosen = Signal()
+    snooze_chosen = Signal(float)  # epoch seconds; 0 for notifications again
     review_chosen = Signal()
     memory_chosen = Signal()
     settings_chosen = Signal()
@@ -50,6 +51,14 @@ class CompanionMenu(QMenu):
         self.settings = self._entry(self, self.settings_chosen)
         self.welcome = self._entry(self, self.welcome_chosen)
         self.addSeparator()
+        self.snooze_menu = QMenu(self)
+        self.insertMenu(self.welcome, self.snooze_menu)
+        self.notify_again = QAction(self)
+        self.insertAction(self.welcome, self.notify_again)
+        self.notify_again.triggered.connect(lambda: self.snooze_chosen.emit(0.0))
+        self.quiet_hour, self.quiet_day = (self.snooze_menu.addAction("") for _ in range(2))
+        self.quiet_hour.triggered.connect(lambda: self.snooze_chosen.emit(time.time() + HOUR))
+        self.quiet_day.triggered.connect(lambda: self.snooze_chosen.emit(tomorrow(time.time())))
         self.quit = self._entry(self, self.quit_chosen)
         self.hour, self.day, self.open_end = (self.pause_menu.addAction("") for _ in range(3))
         self.hour.triggered.connect(lambda: self.pause_chosen.emit(time.time() + HOUR))
@@ -57,6 +66,7 @@ class CompanionMenu(QMenu):
         self.open_end.triggered.connect(lambda: self.pause_chosen.emit(None))
         self.pause_menu.menuAction().setVisible(False)
         self.resume.setVisible(False)
+        self.show_snoozed(False)
         self.retranslate()
 
     @staticmethod
@@ -79,6 +89,10 @@ class CompanionMenu(QMenu):
         self.memory.setText(tr("Mem&ory…"))
         self.settings.setText(tr("S&ettings…"))
         self.welcome.setText(tr("&Welcome…"))
+        self.snooze_menu.setTitle(tr("Snooze &notifications"))
+        self.quiet_hour.setText(tr("For 1 &hour"))
+        self.quiet_day.setText(tr("Until &tomorrow, 06:00"))
+        self.notify_again.setText(tr("&Notify again"))
         self.quit.setText(tr("&Quit"))
         self._fill_shelves()
         self._fill_sessions()
@@ -91,6 +105,11 @@ class CompanionMenu(QMenu):
         self.pause_menu.menuAction().setVisible(status.answered and not paused)
         self.resume.setVisible(paused)
         self.summarise_menu.setEnabled(status.answered)
+
+    def show_snoozed(self, snoozed: bool) -> None:
+        """Offer to snooze notifications, or to be notified again."""
+        self.snooze_menu.menuAction().setVisible(not snoozed)
+        self.notify_again.setVisible(snoozed)
 
     def show_shelves(self, shelves: list[ShelfRow]) -> None:
         """The radio list of shelves, then connecting and managing them."""

@@ -4,8 +4,11 @@ import asyncio
 import html
 import logging
 import sys
+import time
+from collections import deque
 from collections.abc import Callable
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, Literal
 
 from desktop.autostart import APP_ID, NAME
 from engine.supervisor import Supervisor
@@ -14,6 +17,7 @@ log = logging.getLogger(__name__)
 
 SERVICE, PATH = "org.freedesktop.Notifications", "/org/freedesktop/Notifications"
 SHOWN_MS = 10_000
+KEPT = 100  # past notifications
 ANSWER_LIMIT = 5.0  # seconds the service may take
 BROKEN = (
     OSError,
@@ -24,7 +28,7 @@ BROKEN = (
     TimeoutError,
 )  # what jeepney raises without a usable bus
 
-type Action = Callable[[], None]
+type Action = Callable[[], object]
 
 
 class DesktopService:
@@ -36,7 +40,6 @@ class DesktopService:
     def __init__(self, bus: str = "SESSION") -> None:
         self._bus = bus
         self._router: Any = None
-        self._markup = False
         self._settled = asyncio.Event()
         self._shown: dict[int, dict[str, Action]] = {}
 
@@ -50,18 +53,14 @@ class DesktopService:
             self._settled.set()
 
     async def _listen(self) -> None:
-        from jeepney import DBusAddress, DBusErrorResponse, MatchRule, message_bus, new_method_call
+        from jeepney import DBusErrorResponse, MatchRule, message_bus
         from jeepney.io.asyncio import Proxy, open_dbus_router
         from jeepney.io.common import RouterClosed
-        from jeepney.wrappers import unwrap_msg
 
         try:
             async with open_dbus_router(bus=self._bus) as router:
                 rule = MatchRule(type="signal", interface=SERVICE, path=PATH)
                 await Proxy(message_bus, router).AddMatch(rule)
-                ask = new_method_call(DBusAddress(PATH, SERVICE, SERVICE), "GetCapabilities")
-                async with asyncio.timeout(ANSWER_LIMIT):
-                    self._markup = "body-markup" in unwrap_msg(await router.send_and_get_reply(ask))[0]
                 with router.filter(rule, bufsize=50) as signals:
                     self._router = router
                     self._settled.set()
@@ -80,17 +79,19 @@ class DesktopService:
 
         labels = [text for id_, label, _ in buttons for text in (id_, label)]
         hints = {"urgency": ("y", 1), "desktop-entry": ("s", APP_ID)}
-        if self._markup:
-            body = html.escape(body, quote=False)
-        call = new_method_call(
-            DBusAddress(PATH, SERVICE, SERVICE),
-            "Notify",
-            "susssasa{sv}i",
-            (NAME, 0, "", title, body, labels, hints, SHOWN_MS),
-        )
+        address = DBusAddress(PATH, SERVICE, SERVICE)
         try:
             async with asyncio.timeout(ANSWER_LIMIT):
-                reply = await self._router.send_and_get_reply(call)
+                # Asked each time: the service may have come after us, or another one may have taken its place.
+                reply = await self._router.send_and_get_reply(new_method_call(address, "GetCapabilities"))
+                if reply.header.message_type is not MessageType.method_return:
+                    return False
+                if "body-markup" in reply.body[0]:
+                    body = html.escape(body, quote=False)
+                values = (NAME, 0, "", title, body, labels, hints, SHOWN_MS)
+                reply = await self._router.send_and_get_reply(
+                    new_method_call(address, "Notify", "susssasa{sv}i", values)
+                )
         except (*BROKEN, RouterClosed):
             return False
         if reply.header.message_type is not MessageType.method_return:
@@ -110,37 +111,71 @@ class DesktopService:
             self._shown.pop(message.body[0], None)
 
 
+type Kind = Literal["failures", "problems", "outcomes"]
+
+
+@dataclass(frozen=True, slots=True)
+class Past:
+    """A notification of this run: when (epoch seconds), what it said, and which channel took it."""
+
+    at: float
+    title: str
+    body: str
+    channel: str
+
+
 class Notifier:
-    """Shows each key once until it is withdrawn, on the best channel there is."""
+    """Shows each key once until it is withdrawn, on the best channel there is; remembers what it told.
+
+    `enabled` says whether a person wants a kind of them, `now` gives epoch seconds.
+    """
 
     def __init__(
         self,
         supervisor: Supervisor,
         service: DesktopService,
         *,
-        enabled: Callable[[], bool],
+        enabled: Callable[[Kind], bool],
         bubble: Callable[[str, str], bool],
         status_line: Callable[[str], None],
+        now: Callable[[], float] = time.time,
     ) -> None:
         self._service = service
         self._enabled = enabled
         self._bubble = bubble
         self._status_line = status_line
+        self._now = now
         self._keys: set[str] = set()
+        self._quiet_until = 0.0
+        self.past: deque[Past] = deque(maxlen=KEPT)
         supervisor.start(self._service.run(), "notification service", "desktop")
 
-    async def show(self, key: str, title: str, body: str, buttons: list[tuple[str, str, Action]]) -> str:
+    async def show(
+        self, key: str, title: str, body: str, buttons: list[tuple[str, str, Action]], kind: Kind = "problems"
+    ) -> str:
         """Returns the channel that took it: `service`, `bubble`, `line`, or "" when it was shown before."""
         if key in self._keys:
             return ""
         self._keys.add(key)
         self._status_line(f"{title}: {body}" if body else title)
-        if not self._enabled():
-            return "line"
-        if await self._service.show(title, body, buttons):
-            return "service"
-        return "bubble" if self._bubble(title, body) else "line"
+        channel = "line"
+        if self._enabled(kind) and not self.snoozed:
+            if await self._service.show(title, body, buttons):
+                channel = "service"
+            elif self._bubble(title, body):
+                channel = "bubble"
+        self.past.appendleft(Past(self._now(), title, body, channel))
+        return channel
 
     def withdraw(self, key: str) -> None:
         """What it told is over: the next time it is news again."""
         self._keys.discard(key)
+
+    def snooze(self, until: float) -> None:
+        """Only the windows tell anything before an instant (epoch seconds); 0 ends it."""
+        self._quiet_until = until
+
+    @property
+    def snoozed(self) -> bool:
+        """Whether nothing is shown outside the windows now."""
+        return self._now() < self._quiet_until

@@ -41,6 +41,7 @@ class ReviewWindow(QWidget):
     take_over = Signal()
     open_conversation = Signal(str)
     open_settings = Signal(str)
+    open_past = Signal()
     settings_wanted = Signal()
 
     def __init__(self) -> None:
@@ -75,6 +76,8 @@ class ReviewWindow(QWidget):
         self.more.clicked.connect(self._show_more)
         self._list = spaced(QVBoxLayout())
         self.undo, self.line = UndoBar(self), muted()
+        self.past = QPushButton(tr("&Past notifications…"))
+        self.past.clicked.connect(self.open_past)
         self._build()
         window_keys(self, find=self.filter.setFocus, settings=self.settings_wanted.emit)
         self._minute = QTimer(self, interval=60_000)
@@ -117,7 +120,10 @@ class ReviewWindow(QWidget):
         page.addWidget(scroll, 1)
         foot = spaced(QVBoxLayout(), GRID)
         foot.addWidget(self.undo)
-        foot.addWidget(self.line)
+        last = spaced(QHBoxLayout())
+        last.addWidget(self.line, 1)
+        last.addWidget(self.past, 0, Qt.AlignmentFlag.AlignRight)
+        foot.addLayout(last)
         page.addLayout(foot)
         self.tell("")
 

@@ -42,6 +42,21 @@ SETTINGS: tuple[Setting, ...] = (
         "有事项待处理时提醒你。所有内容也会显示在窗口中。",
     ),
     Setting(
+        "notifications.failures", "bool", True, "Notifications",
+        "When a task failed for good", "任务最终失败时",
+        "It waits in Review until you decide.", "任务会在“待处理”中等待你的决定。",
+    ),
+    Setting(
+        "notifications.problems", "bool", True, "Notifications",
+        "When something does not work", "出现故障时",
+        "Once for each cause: a shelf, a model, a disk, a setting.", "每个原因只提醒一次：书架、模型、磁盘或设置。",
+    ),
+    Setting(
+        "notifications.outcomes", "bool", True, "Notifications",
+        "When what you asked for is done", "你请求的操作完成时",
+        "Only while no window of the companion is open.", "仅在本程序没有打开窗口时提醒。",
+    ),
+    Setting(
         "sources.dsh", "bool", True, "Agents",
         "Record DSH", "记录 DSH",
         "Off: nothing said in DSH is recorded, not later either.", "关闭后不记录在 DSH 中说的内容，以后也不会补记。",

@@ -14,6 +14,8 @@
     <message><source>&amp;Manage…</source><translation>管理(&amp;M)…</translation></message>
     <message><source>&amp;Menu</source><translation>菜单(&amp;M)</translation></message>
     <message><source>&amp;Next</source><translation>下一步(&amp;N)</translation></message>
+    <message><source>&amp;Notify again</source><translation>恢复通知(&amp;N)</translation></message>
+    <message><source>&amp;Past notifications…</source><translation>以往通知(&amp;P)…</translation></message>
     <message><source>&amp;Pause</source><translation>暂停(&amp;P)</translation></message>
     <message><source>&amp;Quit</source><translation>退出(&amp;Q)</translation></message>
     <message><source>&amp;Retry selected</source><translation>重试所选(&amp;R)</translation></message>
@@ -207,6 +209,7 @@
     <message><source>Nothing is recorded before you answer.</source><translation>在你回答之前不会记录任何内容。</translation></message>
     <message><source>Nothing on this shelf has any of these words. Try fewer or other ones.</source><translation>此书架上没有含这些词语的内容。请尝试更少或其他词语。</translation></message>
     <message><source>Nothing waits for you. What fails for good, cannot be read or needs your word appears here.</source><translation>没有待处理的事项。反复失败、无法读取或需要你决定的内容会显示在这里。</translation></message>
+    <message><source>Nothing was told yet since the program started.</source><translation>程序启动后还没有通知。</translation></message>
     <message><source>Nothing yet</source><translation>尚无</translation></message>
     <message><source>Nothing: all models in your list run on your own machines.</source><translation>没有：列表中的模型都在你自己的机器上运行。</translation></message>
     <message><source>Nothing: all of it is summarised</source><translation>无：已全部总结</translation></message>
@@ -227,6 +230,7 @@
     <message><source>Pages</source><translation>页面</translation></message>
     <message><source>Pages of the settings</source><translation>设置页面</translation></message>
     <message><source>Parts of conversations go to these servers when a summary is made:</source><translation>生成摘要时，会话的部分内容会发送到这些服务器：</translation></message>
+    <message><source>Past notifications</source><translation>以往通知</translation></message>
     <message><source>Paused until you resume</source><translation>已暂停，直到你恢复</translation></message>
     <message><source>Paused until {time}</source><translation>已暂停至 {time}</translation></message>
     <message><source>Picture of the connections</source><translation>关联图</translation></message>
@@ -286,6 +290,7 @@
     <message><source>Show connections</source><translation>显示关联</translation></message>
     <message><source>Show {n} more</source><translation>再显示 {n} 项</translation></message>
     <message><source>Size</source><translation>大小</translation></message>
+    <message><source>Snooze &amp;notifications</source><translation>暂停通知(&amp;N)</translation></message>
     <message><source>Start at &amp;login</source><translation>登录时启动(&amp;L)</translation></message>
     <message><source>Start at login was not changed</source><translation>登录时启动未更改</translation></message>
     <message><source>Starting…</source><translation>正在启动…</translation></message>
@@ -424,6 +429,7 @@
     <message><source>refines</source><translation>细化</translation></message>
     <message><source>replaces</source><translation>取代</translation></message>
     <message><source>running</source><translation>运行中</translation></message>
+    <message><source>shown here only</source><translation>仅在此处显示</translation></message>
     <message><source>stays on this computer</source><translation>留在本机</translation></message>
     <message><source>summaries</source><translation>摘要</translation></message>
     <message><source>the account at the provider</source><translation>提供商处的账户</translation></message>

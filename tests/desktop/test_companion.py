@@ -165,8 +165,8 @@ async def test_a_failed_task_is_made_with_another_model(tmp_path, until) -> None
             other = review.cards()[1].others
             assert other is not None and other.text() == "Retry with local/other-model"
             click(other)
-            await until(lambda: one.engine.status().failed == 0)
-            assert len(refusing.requests) == 1 and working.requests
+            await until(lambda: working.requests and one.engine.status().failed == 0)
+            assert len(refusing.requests) == 1
 
 
 async def test_discard_asks_first_and_then_forgets_the_task(tmp_path, until) -> None:
@@ -273,6 +273,22 @@ async def test_without_a_panel_the_window_comes_and_says_how_to_get_the_icon(tmp
         # Neither the bus nor a bubble takes the notification here; the hint must outlive that outcome.
         await until(lambda: "no tray" not in one.companion._supervisor.names("desktop"))
         assert "AppIndicator" in window.line.text()
+
+
+async def test_what_was_told_can_be_read_again(tmp_path, until) -> None:
+    async with living(tmp_path, more="unknown = 1\n[collector]\nmaxUserChars = -5\n", answer="now") as one:
+        await until(lambda: one.companion.notifier.past)
+        one.companion.menu.quiet_hour.trigger()
+        assert one.companion.notifier.snoozed and one.companion.menu.notify_again.isVisible()
+        one.companion.open_review()
+        review = one.companion.review_window
+        assert review is not None
+        review.past.click()
+        past = one.companion._past
+        assert past is not None and past.isVisible()
+        assert "maxUserChars" in past.list.item(past.list.count() - 1).text()
+        past.show_past([])
+        assert past.empty.isVisible()
 
 
 async def test_start_at_login_follows_the_real_file(tmp_path) -> None:

@@ -27,7 +27,8 @@ def pixels(image: QImage) -> list[QColor]:
 def test_every_state_has_every_size(qapp, state: State) -> None:
     assert resource("icons", f"{state.value}.svg").is_file()
     sizes = {size.width() for size in state_icon(state).availableSizes()}
-    assert sizes == set(SIZES)
+    assert sizes == set(SIZES) and {16, 32, 48, 66, 192} <= sizes
+    assert not state_icon(state).isMask()  # that is for the menu bar of macOS
     assert not app_icon().isNull()
 
 

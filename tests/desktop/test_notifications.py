@@ -13,6 +13,8 @@ class Surroundings:
     """What the notifier is given, and what it did with it."""
 
     enabled: bool = True
+    off: str = ""
+    time: float = 1000.0
     tray: bool = True
     bubbles: list[tuple[str, str]] = field(default_factory=list)
     lines: list[str] = field(default_factory=list)
@@ -25,7 +27,8 @@ class Surroundings:
         return Notifier(
             supervisor,
             DesktopService(bus),
-            enabled=lambda: self.enabled,
+            enabled=lambda kind: self.enabled and kind not in self.off,
+            now=lambda: self.time,
             bubble=self.bubble,
             status_line=self.lines.append,
         )
@@ -89,6 +92,46 @@ async def test_a_service_that_goes_away_falls_back_to_the_bubble(tmp_path: Path)
         await panel.end()
         assert await notifier.show("two", "Title", "body", []) == "bubble"
         await supervisor.cancel()
+
+
+async def test_a_service_that_comes_after_us_is_used(tmp_path: Path) -> None:
+    supervisor, around = Supervisor(), Surroundings()
+    async with session(tmp_path) as desk:
+        notifier = around.notifier(supervisor, desk.bus)
+        assert await notifier.show("one", "Title", "body", []) == "bubble"
+        panel = await desk.panel()
+        assert await notifier.show("two", "Title", "body", []) == "service"
+        await supervisor.cancel()
+        await panel.end()
+
+
+async def test_each_kind_is_switched_off_by_itself_and_all_stand_in_the_list() -> None:
+    supervisor, around = Supervisor(), Surroundings(off="outcomes")
+    notifier = around.notifier(supervisor, "unix:path=/nonexistent/bus")
+    assert await notifier.show("a", "Done", "", [], "outcomes") == "line"
+    around.time += 60
+    assert await notifier.show("b", "Broken", "It is.", [], "problems") == "bubble"
+    assert [(one.at, one.title, one.channel) for one in notifier.past] == [
+        (1060.0, "Broken", "bubble"),
+        (1000.0, "Done", "line"),
+    ]
+    await supervisor.cancel()
+
+
+async def test_snoozed_they_stand_in_the_window_only_until_the_time_is_over() -> None:
+    supervisor, around = Supervisor(), Surroundings()
+    notifier = around.notifier(supervisor, "unix:path=/nonexistent/bus")
+    notifier.snooze(1500.0)
+    assert notifier.snoozed
+    assert await notifier.show("a", "One", "", []) == "line"
+    around.time = 1500.0
+    assert not notifier.snoozed
+    assert await notifier.show("b", "Two", "", []) == "bubble"
+    notifier.snooze(9000.0)
+    notifier.snooze(0.0)
+    assert await notifier.show("c", "Three", "", []) == "bubble"
+    assert around.lines == ["One", "Two", "Three"]
+    await supervisor.cancel()
 
 
 async def test_without_bus_and_tray_the_status_line_says_it() -> None:

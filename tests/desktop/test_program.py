@@ -110,7 +110,17 @@ async def test_menu_pause_resume_and_quit_over_the_bus(tmp_path: Path) -> None:
             await eventually(shelves_listed)
             entries = await tray.entries()
             top = [label for label in entries if "/" not in label]
-            assert top == ["Up to date", "Shelf", "Summarise now", "Pause", "Review…", "Settings…", "Welcome…", "Quit"]
+            assert top == [
+                "Up to date",
+                "Shelf",
+                "Summarise now",
+                "Pause",
+                "Review…",
+                "Settings…",
+                "Snooze notifications",
+                "Welcome…",
+                "Quit",
+            ]
             assert entries["Shelf/default"][1]["toggle-state"] == ("i", 1)
             assert {"Shelf/Connect folder…", "Shelf/Manage…"} <= set(entries)
             assert "Shelf: default" in await tray.tooltip()

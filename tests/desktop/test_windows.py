@@ -77,6 +77,7 @@ def test_the_menu_has_the_entries_of_the_plan_in_their_order(menu: CompanionMenu
         "&Review…",
         "Mem&ory…",
         "S&ettings…",
+        "Snooze &notifications",
         "&Welcome…",
         "&Quit",
     ]
@@ -99,6 +100,18 @@ def test_the_menu_follows_the_state(menu: CompanionMenu) -> None:
     assert "&Review… (12)" in labels(menu)
     menu.show_status(UNANSWERED, NOW)
     assert "&Pause" not in labels(menu) and not menu.summarise_menu.isEnabled()
+
+
+def test_notifications_are_snoozed_and_wanted_again(menu: CompanionMenu) -> None:
+    told: list[float] = []
+    menu.snooze_chosen.connect(told.append)
+    for action in menu.snooze_menu.actions():
+        action.trigger()
+    assert len(told) == 2 and 3500 < told[0] - time.time() < 3700
+    menu.show_snoozed(True)
+    assert "&Notify again" in labels(menu) and "Snooze &notifications" not in labels(menu)
+    menu.notify_again.trigger()
+    assert told[2] == 0.0
 
 
 def test_the_active_shelf_is_marked_and_a_missing_one_cannot_be_chosen(menu: CompanionMenu) -> None:

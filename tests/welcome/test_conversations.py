@@ -35,7 +35,10 @@ def test_no_conversation_is_no_conversation(tmp_path: Path) -> None:
 
 async def test_the_price_is_that_of_the_model_and_the_built_in_way_is_free(tmp_path: Path) -> None:
     welcome = Welcome(
-        lambda: tmp_path, Configured(Settings(tmp_path / "settings.toml")).options, lambda: ("lab/m 1 - 2 USD",)
+        list,
+        lambda: tmp_path,
+        Configured(Settings(tmp_path / "settings.toml")).options,
+        lambda: ("lab/m 1 - 2 USD",),
     )
     assert await welcome.conversations() == []
     assert welcome.cost([5000, 100], None).free
