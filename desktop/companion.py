@@ -1,6 +1,7 @@
 """Ties the tray and the windows to the engine: events in, a person's wishes out."""
 
 import asyncio
+import importlib
 import logging
 import re
 import time
@@ -103,7 +104,7 @@ class Companion:
             bubble=tray.bubble,
             status_line=self._tell,
         )
-        tray.clicked.connect(lambda: tray.popup(self.open_status))
+        tray.clicked.connect(self.show_window)
         tray.missing.connect(self._no_tray)
         self._unsubscribe = engine.bus.subscribe(self._on_event)
         self._supervisor.start(self._keep_lists(), "lists", "desktop")
@@ -130,6 +131,17 @@ class Companion:
 
     # What a person asks for.
 
+    def show_window(self) -> None:
+        """The same, with the loading of plots, which takes a while, in a thread."""
+
+        async def load_and_open() -> None:
+            if self.engine.status().answered and self.memory_window is None:
+                for module in ("pyqtgraph", "desktop.windows.memory"):
+                    await asyncio.to_thread(importlib.import_module, module)
+            self.open_status()
+
+        self._act("show the window", load_and_open)
+
     def open_status(self) -> None:
         """The window behind the icon: the memory, or Welcome before the first answer."""
         if self.engine.status().answered:
@@ -150,6 +162,7 @@ class Companion:
     def _welcomed(self) -> None:
         if self._welcome is not None:
             self._welcome.window.close()
+        self.show_window()
 
     def open_memory(self, page: str = "") -> "MemoryWindow":
         """The memory, at a page."""
@@ -281,7 +294,7 @@ class Companion:
             case Notice():
                 self._act("notice", lambda: self._notice(event))
             case ShowRequested():
-                self.open_status()
+                self.show_window()
 
     async def _switched(self, name: str) -> None:
         sentence = tr("Recording to {name} now", name=name)

@@ -1,11 +1,9 @@
 """The icon in the panel, on every kind of panel (platform.md 4)."""
 
 import sys
-from collections.abc import Callable
 
-from PySide6.QtCore import QObject, QPoint, QRect, QTimer, Signal
+from PySide6.QtCore import QObject, QTimer, Signal
 from PySide6.QtDBus import QDBusConnection, QDBusServiceWatcher
-from PySide6.QtGui import QCursor, QGuiApplication
 from PySide6.QtWidgets import QMenu, QSystemTrayIcon
 
 from desktop.icons import state_icon
@@ -65,23 +63,6 @@ class TrayHost(QObject):
             return False
         self.icon.showMessage(title, body, state_icon(self._state))
         return True
-
-    def popup(self, otherwise: Callable[[], None]) -> None:
-        """Open the menu at the icon, or at the pointer where the panel does not tell its place.
-
-        Wayland lets no window without a parent choose its place: there `otherwise` is called instead.
-        """
-        if QGuiApplication.platformName().startswith("wayland"):
-            otherwise()
-            return
-        place = self.icon.geometry() if self.icon is not None else QRect()
-        corner = QCursor.pos()
-        screen = QGuiApplication.screenAt(place.center())
-        if not place.isEmpty() and screen is not None:
-            above = place.center().y() > screen.geometry().center().y()
-            corner = place.topLeft() - QPoint(0, self._menu.sizeHint().height()) if above else place.bottomLeft()
-        self._menu.popup(corner)
-        self._menu.activateWindow()
 
     @staticmethod
     def available() -> bool:

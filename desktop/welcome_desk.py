@@ -73,6 +73,7 @@ class WelcomeDesk:
                     tr("Start at login was not changed"), f"{error.filename or ''}: {error.strerror}."
                 ) from error
         await engine.answer(answer.start, shelf)
+        await engine.refresh()
         self.window.tell("")
         self._finished()
 

@@ -247,11 +247,11 @@ async def test_a_setting_changed_elsewhere_appears_in_the_open_window(tmp_path) 
         assert settings.fields["queue.maxAttempts"].editor.text() == "7"
 
 
-async def test_a_second_start_raises_the_window(tmp_path) -> None:
+async def test_a_second_start_raises_the_window(tmp_path, until) -> None:
     async with living(tmp_path, answer="now") as one:
         assert one.companion.memory_window is None
         one.engine.show()
-        assert one.companion.memory_window is not None and one.companion.memory_window.isVisible()
+        await until(lambda: one.companion.memory_window is not None and one.companion.memory_window.isVisible())
 
 
 async def test_quit_from_menu_and_window(tmp_path) -> None:

@@ -116,6 +116,7 @@ async def test_menu_pause_resume_and_quit_over_the_bus(tmp_path: Path) -> None:
                 "Summarise now",
                 "Pause",
                 "Review…",
+                "Memory…",
                 "Settings…",
                 "Snooze notifications",
                 "Welcome…",
@@ -225,7 +226,11 @@ async def test_a_second_start_hands_over_and_ends(tmp_path: Path) -> None:
             async with asyncio.timeout(20):
                 assert await second.process.wait() == 0
             assert program.process.returncode is None
-            assert any(title.startswith("Hypatia Companion") for title in await desk.titles())
+
+            async def window_opened() -> bool:
+                return any(title.startswith("Memory") for title in await desk.titles())
+
+            await eventually(window_opened)
             assert "Quit" in await tray.entries()
 
 

@@ -172,6 +172,6 @@ async def test_nothing_is_recorded_before_the_answer_and_then_all_of_it(tmp_path
         await until(lambda: one.engine.status().logged_today == 4)
         assert one.engine.status().shelf == "own"
         assert one.login.enabled()
-        await until(lambda: not window.isVisible() and one.companion.status_window.isVisible())
+        await until(lambda: not window.isVisible() and one.companion.memory_window is not None)
         one.companion.menu.welcome.trigger()
         assert window.isVisible() and window.pages.currentIndex() == 0
