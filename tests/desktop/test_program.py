@@ -131,6 +131,11 @@ async def test_menu_pause_resume_and_quit_over_the_bus(tmp_path: Path) -> None:
             await tray.choose("Resume")
             await eventually(lambda: first_line("Up to date"))
             await tray.activate()
+
+            async def window_opened() -> bool:
+                return any(title.startswith("Memory") for title in await desk.titles())
+
+            await eventually(window_opened)
             children = descendants(program.process.pid)
             await tray.choose("Quit")
             async with asyncio.timeout(5):
