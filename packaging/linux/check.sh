@@ -1,0 +1,78 @@
+#!/bin/bash
+# Install the .deb in an empty Debian, use it as a person would, remove it, and compare before and after. Needs root.
+#   debootstrap --variant=minbase trixie /tmp/root && packaging/linux/check.sh dist/hypatia-companion_*.deb /tmp/root
+set -euo pipefail
+if (($# != 2)); then
+  sed -n '2,3s/^# *//p' "$0" >&2
+  exit 2
+fi
+deb=$1 root=$2 here=$(cd "$(dirname "$0")/../.." && pwd)
+inside() { chroot "$root" env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin LANG=C.UTF-8 DEBIAN_FRONTEND=noninteractive "$@"; }
+person() { inside runuser -u person -- env HOME=/home/person LANG=C.UTF-8 "$@"; }
+# What is there: every file with its digest, links with their target, folders; not what package tools and logs keep.
+listing() {
+  (cd "$root" && find . -xdev \( -path ./proc -o -path ./sys -o -path ./dev -o -path ./tmp -o -path ./run -o -path ./var/lib \
+    -o -path ./var/cache -o -path ./var/log -o -path ./etc/ld.so.cache \) -prune -o -type f -print0 | sort -z | xargs -0 sha256sum
+  find . -xdev \( -path ./proc -o -path ./sys -o -path ./dev -o -path ./tmp -o -path ./run -o -path ./var \) -prune -o \
+    \( -type l -printf '%p -> %l\n' -o -type d -printf '%p/\n' \) | sort)
+}
+mount --bind /proc "$root/proc"; mount --bind /dev "$root/dev"
+trap 'umount -l "$root/proc" "$root/dev"' EXIT
+cp -L /etc/resolv.conf "$root/etc/resolv.conf"
+
+echo "== a desktop's libraries, a screen and a panel"
+depends=$(dpkg-deb -f "$deb" Depends | sed 's/([^)]*)//g; s/libglib2.0-0 | libglib2.0-0t64/libglib2.0-0/; s/,/ /g')
+[[ -n $(inside apt-cache search --names-only '^libglib2.0-0t64$') ]] && depends=${depends/libglib2.0-0/libglib2.0-0t64}
+inside apt-get -qq update
+# shellcheck disable=SC2086
+inside apt-get -qq install --no-install-recommends $depends xvfb xauth dbus trayer openbox >/dev/null
+inside id person >/dev/null 2>&1 || inside useradd --create-home person
+cp "$deb" "$root/tmp/package.deb"
+listing >"$root/tmp/before"
+
+echo "== install"
+inside dpkg -i /tmp/package.deb >/dev/null
+
+echo "== self-test"
+person QT_QPA_PLATFORM=offscreen hypatia-companion --self-test 2>/dev/null
+
+echo "== remember a conversation"
+log=home/person/.dsh/sessions/--self-test-garden--/self-test
+mkdir -p "$root/$log"
+cp "$here/resources/self-test/session.v4.jsonl" "$root/$log/"
+inside chown -R person:person /home/person/.dsh
+person hypatia-companion run --once --from all
+
+echo "== start under a screen with a panel"
+cat >"$root/tmp/session" <<'SESSION'
+openbox & first=$!
+trayer & second=$!
+sleep 2
+hypatia-companion & app=$!
+sleep 8
+hypatia-companion status --json >/tmp/status.json; grep '"running"' /tmp/status.json
+kill -TERM "$app"; wait "$app"
+echo "ended with $?"
+kill "$first" "$second"
+wait
+SESSION
+person xvfb-run -a dbus-run-session -- bash /tmp/session 2>/dev/null
+grep -q '"running": true' "$root/tmp/status.json" || { echo "it did not run" >&2; exit 1; }
+if left=$(ps -eo pid,args | grep '[/]usr/lib/hypatia-companion/'); then
+  echo "processes were left: $left" >&2
+  exit 1
+fi
+
+echo "== remove"
+inside dpkg --purge hypatia-companion >/dev/null
+rm -rf "${root:?}/home/person/.dsh"
+listing >"$root/tmp/after"
+# The memory the person kept, and the cache that any Qt program leaves.
+kept='\./home/person/(\.local|\.config|\.cache)(/|$)'
+if diff <(grep -Ev "$kept" "$root/tmp/before") <(grep -Ev "$kept" "$root/tmp/after"); then
+  echo "== nothing else is left; of the person's memory:"
+  (cd "$root" && find home/person/.local/share/hypatia-companion -type f | sort)
+else
+  echo "these files are left" >&2
+  exit 1
+fi
