@@ -42,6 +42,7 @@ from engine.events import (
 from engine.supervisor import Supervisor
 
 if TYPE_CHECKING:
+    from desktop.windows.guide import GuideWindow
     from desktop.windows.memory import MemoryWindow
     from desktop.windows.review import ReviewWindow
     from desktop.windows.settings import SettingsWindow
@@ -82,6 +83,7 @@ class Companion:
         self._review: ReviewDesk | None = None
         self._welcome: WelcomeDesk | None = None
         self._past: PastWindow | None = None
+        self._guide: GuideWindow | None = None
         self.geometry = Geometry(engine.home.data / "windows.json", self._keep_places)
         self._memory = MemoryDesk(
             engine,
@@ -197,6 +199,15 @@ class Companion:
         self._past.show_past(self.notifier.past)
         _raise(self._past)
 
+    def open_guide(self) -> None:
+        """How everything is meant, with pictures."""
+        if self._guide is None:
+            from desktop.windows.guide import GuideWindow
+
+            self._guide = GuideWindow()
+            self.geometry.follow(self._guide, "guide")
+        _raise(self._guide)
+
     def open_conversation(self, session_id: str) -> None:
         """A conversation, as far as it is remembered."""
         self.open_memory().open_conversation(session_id)
@@ -239,6 +250,7 @@ class Companion:
         menu.review_chosen.connect(self.open_review)
         menu.memory_chosen.connect(self.open_status)
         menu.welcome_chosen.connect(self.open_welcome)
+        menu.guide_chosen.connect(self.open_guide)
         menu.settings_chosen.connect(lambda: self.open_settings())
         menu.aboutToShow.connect(self._lists_changed.set)
         menu.aboutToShow.connect(lambda: menu.show_snoozed(self.notifier.snoozed))
@@ -327,6 +339,7 @@ class Companion:
             self.memory_window,
             self.welcome_window,
             self._past,
+            self._guide,
         )
         return [one for one in windows if one is not None]
 
@@ -417,7 +430,7 @@ class Companion:
         memory_page = self._memory.close()
         for old in self._windows():
             old.deleteLater()
-        self._settings = self._review = self._welcome = self._past = None
+        self._settings = self._review = self._welcome = self._past = self._guide = None
         self._speak()
         self._show_status()
         self._lists_changed.set()
@@ -431,6 +444,8 @@ class Companion:
             self.open_memory(memory_page)
         if page:
             self.open_settings(page)
+        if guide_open:
+            self.open_guide()
 
 
 def _raise(window: QWidget) -> None:

@@ -29,6 +29,7 @@ class CompanionMenu(QMenu):
     memory_chosen = Signal()
     settings_chosen = Signal()
     welcome_chosen = Signal()
+    guide_chosen = Signal()
     quit_chosen = Signal()
 
     def __init__(self) -> None:
@@ -50,6 +51,7 @@ class CompanionMenu(QMenu):
         self.memory = self._entry(self, self.memory_chosen)
         self.settings = self._entry(self, self.settings_chosen)
         self.welcome = self._entry(self, self.welcome_chosen)
+        self.guide = self._entry(self, self.guide_chosen)
         self.addSeparator()
         self.snooze_menu = QMenu(self)
         self.insertMenu(self.welcome, self.snooze_menu)
@@ -93,6 +95,7 @@ class CompanionMenu(QMenu):
         self.quiet_hour.setText(tr("For 1 &hour"))
         self.quiet_day.setText(tr("Until &tomorrow, 06:00"))
         self.notify_again.setText(tr("&Notify again"))
+        self.guide.setText(tr("&Guide…"))
         self.quit.setText(tr("&Quit"))
         self._fill_shelves()
         self._fill_sessions()

@@ -10,6 +10,7 @@
     <message><source>&amp;Connect folder…</source><translation>连接文件夹(&amp;C)…</translation></message>
     <message><source>&amp;Discard selected…</source><translation>丢弃所选(&amp;D)…</translation></message>
     <message><source>&amp;Disconnect…</source><translation>断开(&amp;D)…</translation></message>
+    <message><source>&amp;Guide…</source><translation>指南(&amp;G)…</translation></message>
     <message><source>&amp;List its models</source><translation>列出模型(&amp;L)</translation></message>
     <message><source>&amp;Manage…</source><translation>管理(&amp;M)…</translation></message>
     <message><source>&amp;Menu</source><translation>菜单(&amp;M)</translation></message>
@@ -134,6 +135,7 @@
     <message><source>From now &amp;on</source><translation>从现在开始(&amp;O)</translation></message>
     <message><source>From the &amp;last</source><translation>最近(&amp;L)</translation></message>
     <message><source>From the shelf go: {what}.</source><translation>将从书架移除：{what}。</translation></message>
+    <message><source>Guide</source><translation>指南</translation></message>
     <message><source>Health</source><translation>健康状况</translation></message>
     <message><source>How many days</source><translation>天数</translation></message>
     <message><source>In a file only you can read</source><translation>保存在仅你可读的文件中</translation></message>
