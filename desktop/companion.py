@@ -428,6 +428,7 @@ class Companion:
         review_open = self.review_window is not None and self.review_window.isVisible()
         welcome_open = self.welcome_window is not None and self.welcome_window.isVisible()
         memory_page = self._memory.close()
+        guide_open = self._guide is not None and self._guide.isVisible()
         for old in self._windows():
             old.deleteLater()
         self._settings = self._review = self._welcome = self._past = self._guide = None
