@@ -1,6 +1,7 @@
 """Runs `async def` tests: on the product's own loop under tests/desktop, on plain asyncio elsewhere."""
 
 import asyncio
+import faulthandler
 import inspect
 import os
 from collections.abc import Callable
@@ -35,8 +36,13 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
         async with asyncio.timeout(LIMIT):
             await pyfuncitem.obj(**arguments)
 
-    with asyncio.Runner(loop_factory=factory) as runner:
-        runner.run(body())
+    # A task that will not be cancelled keeps Qt's loop for good, where no signal reaches Python: the worker has to go.
+    faulthandler.dump_traceback_later(LIMIT + 30, exit=True)
+    try:
+        with asyncio.Runner(loop_factory=factory) as runner:
+            runner.run(body())
+    finally:
+        faulthandler.cancel_dump_traceback_later()
     return True
 
 
