@@ -11,6 +11,7 @@ from typing import Any
 
 from engine import control, instance
 from engine.agent_sources import AgentSources
+from engine.agents.connecting.agents import Agents
 from engine.agents.inbox import Inbox
 from engine.agents.server import AgentServer, Host
 from engine.browsing.parts import Browsing
@@ -104,6 +105,7 @@ class Engine:
         self.settings = settings
         self.bus = EventBus()
         self.undo = Undo(self.bus)
+        self.agents = Agents(home)
         self.has_window = False
         self.following = False
         self.swept = Sweep()

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from engine import cli_summarize
+from engine.agents.connecting import command as agents_command
 from engine.cli_shelves import LONG, add_verbs, export_from_folder, shelves
 from engine.errors import CompanionError, UserFixable
 from engine.instance import NotReachable, answers, ask_running, stays
@@ -131,6 +132,8 @@ def parser() -> argparse.ArgumentParser:
     summarize.add_argument("session", nargs="?", metavar="SESSION", help="conversation id")
     summarize.add_argument("--yes", action="store_true", help="without SESSION: summarise all that waits")
     add_verbs(command("shelves", "List, choose, make, name, look after, export or import shelves.", as_json=False))
+    agents = command("agents", "List, connect or disconnect coding agents.", as_json=False)
+    agents_command.add_verbs(agents.add_subparsers(dest="verb", required=True, metavar="list|connect|disconnect"))
     settings = command("settings", "List, read or change settings.", as_json=False)
     verbs = settings.add_subparsers(dest="verb", required=True, metavar="list|get|set")
     for verb, text in (
@@ -368,6 +371,12 @@ async def _shelves(home: Home, options: argparse.Namespace) -> int:
     return DONE
 
 
+async def _agents(home: Home, options: argparse.Namespace) -> int:
+    result, text, well = await agents_command.run(home, options)
+    _print(result, options.json, lambda _: text)
+    return DONE if well else FAILED
+
+
 async def _settings(home: Home, options: argparse.Namespace) -> int:
     settings = Settings(home.settings_file)
     if options.verb != "set":
@@ -423,6 +432,7 @@ _COMMANDS: dict[str, Callable[[Home, argparse.Namespace], Coroutine[Any, Any, in
     "tasks": _tasks,
     "summarize": _summarize,
     "shelves": _shelves,
+    "agents": _agents,
     "settings": _settings,
     "doctor": _doctor,
 }

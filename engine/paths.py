@@ -81,4 +81,12 @@ def self_command(*args: str) -> list[str]:
     if getattr(sys, "frozen", False):
         name = "hypatia-companion-console" + (".exe" if os.name == "nt" else "")
         return [str(Path(sys.executable).with_name(name)), *args]
-    return [sys.executable, "-m", "engine", *args]
+    # -P: agents start us in any project, and a folder `engine` there must not be taken for ours.
+    return [sys.executable, "-P", "-m", "engine", *args]
+
+
+def resource(*parts: str) -> Path:
+    """A file of `resources/`: in an installed wheel beside the windows, in the source tree on its own."""
+    root = Path(__file__).parents[1]
+    installed = root / "desktop" / "_resources"
+    return (installed if installed.is_dir() else root / "resources").joinpath(*parts)

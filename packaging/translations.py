@@ -16,7 +16,15 @@ from desktop.i18n import ENGINE, WINDOWS, Catalogue, read, unmet
 
 ROOT = Path(__file__).resolve().parent.parent
 FILE = ROOT / "resources" / "translations" / "companion_zh_CN.ts"
-TOLD = {"UserFixable", "Environment", "Notice", "Problem", "ModelError", "ShelfError"}  # what reaches a person
+TOLD = {
+    "UserFixable",
+    "Environment",
+    "Notice",
+    "Problem",
+    "ModelError",
+    "ShelfError",
+    "NotUnderstood",
+}  # what reaches a person
 HEAD = (
     '<?xml version="1.0" encoding="utf-8"?>\n<!DOCTYPE TS>\n<TS version="2.1" language="zh_CN" sourcelanguage="en">\n'
 )

@@ -21,6 +21,7 @@ COMMANDS = [
     ("shelves", "create"), ("shelves", "rename"), ("shelves", "status"), ("shelves", "embed"), ("shelves", "model"),
     ("shelves", "takeover"),
     ("settings",), ("settings", "list"), ("settings", "get"), ("settings", "set"), ("shelf-server",),
+    ("agents",), ("agents", "list"), ("agents", "connect"), ("agents", "disconnect"),
 ]  # fmt: skip
 REPORT = {
     "sessions": {"seen", "read", "skipped", "damaged", "partly", "unsupported"},

@@ -36,7 +36,7 @@ def own_program(*arguments: str) -> list[str]:
     if getattr(sys, "frozen", False):
         name = f"{APP}-console" + (".exe" if os.name == "nt" else "")
         return [os.path.join(os.path.dirname(sys.executable), name), *arguments]  # noqa: PTH118, PTH120
-    return [sys.executable, "-m", "engine", *arguments]
+    return [sys.executable, "-P", "-m", "engine", *arguments]
 
 
 class Line:

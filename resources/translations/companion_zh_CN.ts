@@ -521,15 +521,21 @@
 </context>
 <context>
     <name>engine</name>
+    <message><source>A file cannot be changed</source><translation>无法更改文件</translation></message>
+    <message><source>A file changed meanwhile</source><translation>文件在此期间已更改</translation></message>
     <message><source>A forgotten conversation is still on the shelf</source><translation>已遗忘的会话仍在书架上</translation></message>
     <message><source>A key has only letters, digits and signs, and no spaces.</source><translation>密钥只含字母、数字和符号，没有空格。</translation></message>
     <message><source>A model setting has no effect</source><translation>有一项模型设置不起作用</translation></message>
     <message><source>A part of the companion stopped</source><translation>程序的一部分停止了</translation></message>
     <message><source>A setting is wrong</source><translation>有一项设置不正确</translation></message>
     <message><source>A shelf is busy</source><translation>书架正忙</translation></message>
+    <message><source>Agents are being connected already</source><translation>正在连接智能体</translation></message>
     <message><source>An export, an import or embedding runs.</source><translation>正在导出、导入或生成向量。</translation></message>
+    <message><source>Another command is at it.</source><translation>另一个命令正在进行。</translation></message>
     <message><source>Another program holds {path}.</source><translation>另一个程序占用了 {path}。</translation></message>
     <message><source>Bring its folder back or connect it again under Settings, Shelves, or choose another shelf.</source><translation>请恢复其文件夹，或在“设置 › 书架”中重新连接，或选择其他书架。</translation></message>
+    <message><source>Change the file by hand, then try again.</source><translation>请手动修改该文件，然后重试。</translation></message>
+    <message><source>Check its permissions and the disk.</source><translation>请检查其权限和磁盘。</translation></message>
     <message><source>Check the address of this model in Settings.</source><translation>请在设置中检查此模型的地址。</translation></message>
     <message><source>Check the disk and its connection.</source><translation>请检查磁盘及其连接。</translation></message>
     <message><source>Check the key of this model under Settings, Models.</source><translation>请在“设置 › 模型”中检查此模型的密钥。</translation></message>
@@ -546,6 +552,7 @@
     <message><source>Choose another shelf.</source><translation>请选择其他书架。</translation></message>
     <message><source>Choose the folder of a shelf.</source><translation>请选择书架的文件夹。</translation></message>
     <message><source>Close other copies of the companion; it tries again.</source><translation>请关闭其他正在运行的副本；会自动重试。</translation></message>
+    <message><source>Codex runs these hooks only after you trusted them: start Codex and answer its question, or type /hooks.</source><translation>Codex 只有在您信任这些钩子后才会运行它们：请启动 Codex 并回答其提问，或输入 /hooks。</translation></message>
     <message><source>Conversations are recorded on “{name}”.</source><translation>会话正记录到“{name}”。</translation></message>
     <message><source>Conversations were recorded on another shelf named “{new}”.</source><translation>会话曾记录到另一个名为“{new}”的书架。</translation></message>
     <message><source>Correct it in Settings or in {path}. {used}</source><translation>请在设置中或在 {path} 中更正。{used}</translation></message>
@@ -569,16 +576,31 @@
     <message><source>Import another file.</source><translation>请导入其他文件。</translation></message>
     <message><source>Import it again; what has arrived is left alone.</source><translation>请重新导入；已到达的内容保持不变。</translation></message>
     <message><source>Import it onto a built-in shelf, export that, and import the export.</source><translation>请先导入到内置书架，再导出该书架，然后导入该导出。</translation></message>
+    <message><source>Install it, or set {variable} to its folder.</source><translation>请先安装，或将 {variable} 设为其文件夹。</translation></message>
     <message><source>It could not be removed: {value}.</source><translation>无法移除：{value}。</translation></message>
     <message><source>It does not answer within {n} seconds.</source><translation>它在 {n} 秒内没有响应。</translation></message>
     <message><source>It does not keep what is stored in it.</source><translation>它没有保留存入的内容。</translation></message>
     <message><source>It ended with status {n}</source><translation>它以状态 {n} 结束</translation></message>
     <message><source>It goes on at {time}.</source><translation>{time} 继续。</translation></message>
+    <message><source>It has a second name (a hard link) that would no longer follow.</source><translation>该文件另有名称（硬链接），更改后将不再同步。</translation></message>
+    <message><source>It holds more than one YAML document.</source><translation>文件包含多个 YAML 文档。</translation></message>
+    <message><source>It holds no JSON object.</source><translation>文件内容不是 JSON 对象。</translation></message>
     <message><source>It holds {n} MB.</source><translation>它占用 {n} MB。</translation></message>
+    <message><source>It is a link to a file that is not there.</source><translation>该链接指向的文件不存在。</translation></message>
     <message><source>It is closed as soon as it is idle. A smaller or remote embedding model needs less.</source><translation>空闲后即关闭。较小或远程的嵌入模型占用更少。</translation></message>
     <message><source>It is locked.</source><translation>它已锁定。</translation></message>
+    <message><source>It is nested too deeply.</source><translation>嵌套层次过深。</translation></message>
+    <message><source>It is not UTF-8 text.</source><translation>该文件不是 UTF-8 文本。</translation></message>
+    <message><source>It is not a YAML list.</source><translation>文件内容不是 YAML 列表。</translation></message>
+    <message><source>It is not an ordinary file.</source><translation>它不是普通文件。</translation></message>
+    <message><source>It is not from the companion, so it stays as it is.</source><translation>它不是由本程序写入的，因此保持原样。</translation></message>
     <message><source>It is not known where this belongs.</source><translation>尚不清楚这属于哪个项目。</translation></message>
+    <message><source>It is not valid JSON ({error}).</source><translation>不是有效的 JSON（{error}）。</translation></message>
+    <message><source>It is not valid TOML ({error}).</source><translation>不是有效的 TOML（{error}）。</translation></message>
+    <message><source>It is not valid YAML near line {line}.</source><translation>第 {line} 行附近不是有效的 YAML。</translation></message>
+    <message><source>It is read-only.</source><translation>文件为只读。</translation></message>
     <message><source>It is removed when the shelf is used next.</source><translation>下次使用该书架时会将其移除。</translation></message>
+    <message><source>It is too large.</source><translation>文件过大。</translation></message>
     <message><source>It is tried again by itself.</source><translation>会自动重试。</translation></message>
     <message><source>It is tried again every {n} s. {advice}</source><translation>每 {n} 秒重试一次。{advice}</translation></message>
     <message><source>It must be {value}.</source><translation>必须是{value}。</translation></message>
@@ -587,11 +609,13 @@
     <message><source>It takes its own exports only, and this is a file of lines.</source><translation>它只接受自己的导出，而这是逐行文件。</translation></message>
     <message><source>It was not ready within {n} s. {said}</source><translation>它在 {n} 秒内未就绪。{said}</translation></message>
     <message><source>It was stopped, as {why}</source><translation>它被停止，因为 {why}</translation></message>
+    <message><source>Its list is written in brackets.</source><translation>其列表以方括号形式书写。</translation></message>
     <message><source>Keep the key for this session only, put it into a private file, or set an environment variable.</source><translation>请选择仅保留到程序退出、保存在私有文件中，或设置环境变量。</translation></message>
     <message><source>Key not stored</source><translation>密钥未保存</translation></message>
     <message><source>Limit reached</source><translation>已达到限额</translation></message>
     <message><source>Limit too small</source><translation>限额过小</translation></message>
     <message><source>Look at Settings, Models.</source><translation>请查看“设置 › 模型”。</translation></message>
+    <message><source>Look at the change again.</source><translation>请重新查看更改。</translation></message>
     <message><source>Look at the list of settings.</source><translation>请查看设置列表。</translation></message>
     <message><source>Make room and import again.</source><translation>请腾出空间后重新导入。</translation></message>
     <message><source>Make sure that you own {path} and may write there, then start again.</source><translation>请确认你拥有 {path} 且可以写入，然后重新启动。</translation></message>
@@ -600,6 +624,7 @@
     <message><source>Make {path} writable for you.</source><translation>请让你能写入 {path}。</translation></message>
     <message><source>Many of its new records are of kinds the companion does not know ({kind}); some words may be missing.</source><translation>它的许多新记录属于本程序不认识的类型（{kind}），可能有内容缺失。</translation></message>
     <message><source>Move this file away (or put a backup in its place) and start again; what is on the shelf stays.</source><translation>请移走此文件（或用备份替换），然后重新启动；书架上的内容不受影响。</translation></message>
+    <message><source>Name one of them.</source><translation>请指定其中之一。</translation></message>
     <message><source>Name one.</source><translation>请指定其中一个。</translation></message>
     <message><source>No answer within {n} s; the server was stopped.</source><translation>{n} 秒内没有响应；已停止该服务。</translation></message>
     <message><source>No message was found in many of its new records; what is said there may be missing.</source><translation>在它的许多新记录中没有找到任何消息，其中所说的内容可能缺失。</translation></message>
@@ -616,10 +641,18 @@
     <message><source>On the shelf “{shelf}” it has come some way with {conversations} conversations.</source><translation>它在书架“{shelf}”上已处理过 {conversations} 个会话。</translation></message>
     <message><source>Only one copy can work on the same files.</source><translation>同一批文件只能由一个程序处理。</translation></message>
     <message><source>Open Review to retry or discard it.</source><translation>请打开“待处理”重试或丢弃。</translation></message>
+    <message><source>Our entry could not be added without changing something else.</source><translation>无法在不影响其他内容的情况下加入本程序的条目。</translation></message>
+    <message><source>Our entry could not be taken out without changing something else.</source><translation>无法在不影响其他内容的情况下移除本程序的条目。</translation></message>
+    <message><source>Our row could not be added without changing something else.</source><translation>无法在不影响其他内容的情况下加入本程序的行。</translation></message>
+    <message><source>Our row could not be taken out without changing something else.</source><translation>无法在不影响其他内容的情况下移除本程序的行。</translation></message>
+    <message><source>Our table could not be added without changing something else.</source><translation>无法在不影响其他内容的情况下加入本程序的表。</translation></message>
+    <message><source>Our table could not be taken out without changing something else.</source><translation>无法在不影响其他内容的情况下移除本程序的表。</translation></message>
     <message><source>Paste it again.</source><translation>请重新粘贴。</translation></message>
     <message><source>Price not known</source><translation>价格未知</translation></message>
     <message><source>Raise it under Settings, Budget, or send less text per summary.</source><translation>请在“设置 › 预算”中提高限额，或减少每个摘要发送的文本。</translation></message>
     <message><source>Remove it.</source><translation>请将其移除。</translation></message>
+    <message><source>Remove it; what is connected is then recognised by its name.</source><translation>请删除该文件；已连接的内容将按名称识别。</translation></message>
+    <message><source>Rename or remove it, then connect again.</source><translation>请重命名或删除它，然后重新连接。</translation></message>
     <message><source>Retry, or put another model first under Settings, Models.</source><translation>请重试，或在“设置 › 模型”中将其他模型放在首位。</translation></message>
     <message><source>Retry, or raise “Length of an answer” under Settings, Models.</source><translation>请重试，或在“设置 › 模型”中提高“回答长度”。</translation></message>
     <message><source>Retry.</source><translation>请重试。</translation></message>
@@ -655,8 +688,12 @@
     <message><source>The files were not imported</source><translation>文件未导入</translation></message>
     <message><source>The import is not complete</source><translation>导入不完整</translation></message>
     <message><source>The key for {label} holds characters that no key has.</source><translation>{label} 的密钥含有密钥中不会出现的字符。</translation></message>
+    <message><source>The key “{twice}” stands twice in one object.</source><translation>键“{twice}”在同一对象中出现两次。</translation></message>
+    <message><source>The key “{value}” stands twice in one mapping.</source><translation>键“{value}”在同一映射中出现两次。</translation></message>
     <message><source>The limit</source><translation>限额</translation></message>
     <message><source>The list has {n}.</source><translation>列表中有 {n} 个。</translation></message>
+    <message><source>The list of what was changed in agents is damaged</source><translation>智能体更改记录已损坏</translation></message>
+    <message><source>The marks around our lines are damaged.</source><translation>本程序内容前后的标记已损坏。</translation></message>
     <message><source>The model is not used</source><translation>未能使用该模型</translation></message>
     <message><source>The name {host} is not known, so {label} cannot be reached.</source><translation>找不到主机名 {host}，因此无法连接 {label}。</translation></message>
     <message><source>The proxy set for this model or for this system is of a kind that is not supported.</source><translation>为此模型或系统设置的代理类型不受支持。</translation></message>
@@ -682,8 +719,10 @@
     <message><source>The task was not brought back</source><translation>任务未能恢复</translation></message>
     <message><source>The vectors were not made</source><translation>未能生成向量</translation></message>
     <message><source>The work on “{name}” failed and waits in Review.</source><translation>“{name}”的处理失败，正在“待处理”中等待。</translation></message>
+    <message><source>There is neither {home} nor a program {value}.</source><translation>既没有 {home}，也没有程序 {value}。</translation></message>
     <message><source>There is no key for {label}.</source><translation>没有 {label} 的密钥。</translation></message>
     <message><source>There is no setting {key}.</source><translation>没有名为 {key} 的设置。</translation></message>
+    <message><source>There is no such agent</source><translation>没有这个智能体</translation></message>
     <message><source>There is no such model</source><translation>没有这个模型</translation></message>
     <message><source>There is nothing to take over</source><translation>没有可接管的内容</translation></message>
     <message><source>These entries cannot be read</source><translation>无法读取这些条目</translation></message>
@@ -702,6 +741,7 @@
     <message><source>This system has no keyring that protects keys.</source><translation>此系统没有能保护密钥的钥匙串。</translation></message>
     <message><source>Too much time has passed, or it was taken back already.</source><translation>时间过久，或已经撤销过。</translation></message>
     <message><source>Top up at {label}, or wait.</source><translation>请到 {label} 充值，或等待。</translation></message>
+    <message><source>Try again in a moment.</source><translation>请稍后再试。</translation></message>
     <message><source>Try again later.</source><translation>请稍后再试。</translation></message>
     <message><source>Try again.</source><translation>请重试。</translation></message>
     <message><source>Try it again; if it fails once more, report it with the companion's log.</source><translation>请重试；若再次失败，请附上程序日志报告。</translation></message>
@@ -718,6 +758,7 @@
     <message><source>Wait, or raise the limit at {label}.</source><translation>请等待，或在 {label} 提高限额。</translation></message>
     <message><source>Wait, or raise the limit under Settings, Budget.</source><translation>请等待，或在“设置 › 预算”中提高限额。</translation></message>
     <message><source>What was done so far stays as it is.</source><translation>已完成的部分保持不变。</translation></message>
+    <message><source>What would be done now is not what was shown.</source><translation>现在将要进行的更改与之前显示的不同。</translation></message>
     <message><source>Which project?</source><translation>属于哪个项目？</translation></message>
     <message><source>Write it like 7d.</source><translation>请写成 7d 的形式。</translation></message>
     <message><source>a name without spaces</source><translation>不含空格的名称</translation></message>
@@ -766,6 +807,7 @@
     <message><source>{name} cannot be read.</source><translation>无法读取 {name}。</translation></message>
     <message><source>{name} cannot be read: {why}.</source><translation>无法读取 {name}：{why}。</translation></message>
     <message><source>{name} is blank, or holds a space or a control character.</source><translation>{name} 为空，或含有空格或控制字符。</translation></message>
+    <message><source>{name} is no JSON value.</source><translation>{name} 不是 JSON 值。</translation></message>
     <message><source>{name} is not written as TOML: {why}.</source><translation>{name} 不是有效的 TOML：{why}。</translation></message>
     <message><source>{name} writes its conversations otherwise</source><translation>{name} 写会话的方式变了</translation></message>
     <message><source>{of} of {limit} is less than one call may take ({need}).</source><translation>{of}（{limit}）低于一次调用可能的用量（{need}）。</translation></message>
@@ -775,18 +817,26 @@
     <message><source>{path} cannot be written: {why}.</source><translation>无法写入 {path}：{why}。</translation></message>
     <message><source>{path} could not be read or written.</source><translation>无法读写 {path}。</translation></message>
     <message><source>{path} could not be written.</source><translation>无法写入 {path}。</translation></message>
+    <message><source>{path} has something else under our name</source><translation>{path} 中已有其他内容占用了本程序的名称</translation></message>
     <message><source>{path} holds an export already.</source><translation>{path} 中已有一份导出。</translation></message>
     <message><source>{path} is another process's.</source><translation>{path} 属于另一个进程。</translation></message>
     <message><source>{path} is missing, or it or its folder may not be written.</source><translation>{path} 不存在，或者它或其文件夹不可写。</translation></message>
     <message><source>{path} is not empty.</source><translation>{path} 不是空文件夹。</translation></message>
+    <message><source>{path} is not what was shown.</source><translation>{path} 与之前显示的内容不同。</translation></message>
+    <message><source>{path} was left as it is</source><translation>{path} 保持原样</translation></message>
     <message><source>{path} was written by a newer version, so nothing is recorded now.</source><translation>{path} 由更新的版本写入，因此现在不记录任何内容。</translation></message>
     <message><source>{route} cannot be asked</source><translation>无法询问 {route}</translation></message>
     <message><source>{route}’s limit</source><translation>{route} 的限额</translation></message>
+    <message><source>{title} has no such part</source><translation>{title} 没有这一部分</translation></message>
+    <message><source>{title} is not on this machine</source><translation>此电脑上没有 {title}</translation></message>
     <message><source>{value} entries are missing and {other} differ.</source><translation>缺少 {value} 条，{other} 条不一致。</translation></message>
     <message><source>{value}; every call takes longer this way.</source><translation>{value}；这样每次调用都会更慢。</translation></message>
+    <message><source>“mcp_servers” in it has another form than expected.</source><translation>其中“mcp_servers”的形式与预期不符。</translation></message>
     <message><source>“{name}” did not end within {patience} s.</source><translation>“{name}”未在 {patience} 秒内结束。</translation></message>
     <message><source>“{name}” ended by an error that nobody expected; the companion's log holds it.</source><translation>“{name}”因意外错误结束；详情见本程序的日志。</translation></message>
+    <message><source>“{name}” is none of {known}.</source><translation>“{name}”不在 {known} 之中。</translation></message>
     <message><source>“{name}” is this shelf itself.</source><translation>“{name}”就是此书架本身。</translation></message>
+    <message><source>“{place}” in it has another form than expected.</source><translation>其中“{place}”的形式与预期不符。</translation></message>
     <message><source>“{shelf}”: {why}.</source><translation>“{shelf}”：{why}。</translation></message>
     <message><source>“{start}” is neither now, all, nor a number of days.</source><translation>“{start}”既不是 now、all，也不是天数。</translation></message>
     <message><source>“{word}” is none of the models in the list ({known}).</source><translation>“{word}”不在模型列表中（{known}）。</translation></message>
