@@ -30,7 +30,7 @@ _LIMIT = 30.0  # seconds for one check
 async def examine(home: Home) -> AsyncIterator[Finding]:
     """Look at everything, one finding after the other; nothing is changed, and a running companion goes on."""
     settings = await asyncio.to_thread(Settings, home.settings_file)
-    roots = {"DSH": Configured(settings).sessions_root()}
+    roots = [(source.agent.name, root) for source in Configured(settings).sources() for root in source.roots]
     alone = not await asyncio.to_thread(held, home)
     login = Path(os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config", "autostart", "hypatia-companion.desktop")
     blocking: dict[str, Callable[[], Iterator[Finding]]] = {

@@ -5,7 +5,7 @@ import re
 import shlex
 import shutil
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from engine.doctor.finding import Finding, fault, fine, note
@@ -16,9 +16,9 @@ _BUS_LIMIT = 3.0
 _FEW_WATCHES = 1.2  # so much more than the folders that are watched
 
 
-def agents(roots: Mapping[str, Path]) -> Iterator[Finding]:
+def agents(roots: Sequence[tuple[str, Path]]) -> Iterator[Finding]:
     """Whether the logs of each agent are where they are looked for and can be read."""
-    for name, root in roots.items():
+    for name, root in roots:
         if not root.exists():
             yield note("agents", f"{name}: nothing at {root}.", "Use it once, or name its folder in Settings, Agents.")
             continue
@@ -70,13 +70,13 @@ def _owned(env: Mapping[str, str], names: tuple[str, ...]) -> dict[str, bool] | 
         return None
 
 
-def watches(roots: Mapping[str, Path], proc: Path = Path("/proc/sys/fs/inotify")) -> Iterator[Finding]:
+def watches(roots: Sequence[tuple[str, Path]], proc: Path = Path("/proc/sys/fs/inotify")) -> Iterator[Finding]:
     """Whether Linux lets so many folders be watched; beyond the limit logs are looked at in intervals only."""
     try:
         limit = int((proc / "max_user_watches").read_text("ascii"))
     except (OSError, ValueError):
         return
-    wanted = sum(1 for root in roots.values() for _ in os.walk(root))
+    wanted = sum(1 for _, root in roots for _ in os.walk(root))
     said = f"{wanted} folders to watch, {limit} allowed."
     if wanted * _FEW_WATCHES > limit:
         yield fault("watches", said, f"sudo sysctl fs.inotify.max_user_watches={max(2 * wanted, 524_288)}")

@@ -42,6 +42,8 @@ def doctor(home: Home, **environ: str) -> tuple[int, dict[str, list[dict[str, An
     places = {
         "HYPATIA_COMPANION_HOME": str(home.data),
         "DSH_HOME": str(home.data.parent / "dsh"),
+        "CLAUDE_CONFIG_DIR": str(home.data.parent / "claude"),
+        "CODEX_HOME": str(home.data.parent / "codex"),
         "XDG_CONFIG_HOME": str(home.data.parent / "config"),
         "PYTHON_KEYRING_BACKEND": "keyring.backends.fail.Keyring",
     }
@@ -78,6 +80,7 @@ def test_a_whole_home_has_no_fault_and_is_left_as_it_was(home: Home) -> None:
         parts
     )
     assert "built-in answers" in parts["shelf"][0]["said"]
+    assert {one["said"].partition(":")[0] for one in parts["agents"]} == {"DSH", "Claude Code", "Codex"}
     assert snapshot(home) == before
 
 
@@ -195,7 +198,7 @@ def test_more_folders_than_linux_lets_watch(tmp_path: Path) -> None:
     (tmp_path / "max_user_watches").write_text("3\n")
     for name in "abcd":
         (tmp_path / "logs" / name).mkdir(parents=True)
-    (found,) = surroundings.watches({"DSH": tmp_path / "logs"}, tmp_path)
+    (found,) = surroundings.watches([("DSH", tmp_path / "logs")], tmp_path)
     assert (found.level, found.fix) == ("fault", "sudo sysctl fs.inotify.max_user_watches=524288")
 
 
