@@ -25,7 +25,6 @@ from desktop.welcome_desk import WelcomeDesk
 from desktop.widgets.geometry import Geometry
 from desktop.widgets.scheme import Scheme
 from desktop.windows.past import PastWindow
-from desktop.windows.status import StatusWindow
 from desktop.words import summarise_sentence
 from engine.errors import CompanionError
 from engine.events import (
@@ -78,6 +77,7 @@ class Companion:
         self._supervisor = Supervisor(self._on_fault)
         self._lists_changed = asyncio.Event()
         self._problem_keys: set[str] = set()
+        self.said = ""  # the last thing worth saying
         self._login = login
         self._settings: SettingsDesk | None = None
         self._review: ReviewDesk | None = None
@@ -89,7 +89,7 @@ class Companion:
             engine,
             self._supervisor,
             menu,
-            lambda window: self.geometry.follow(window, "memory"),
+            self._memory_made,
             lambda at: self.open_settings(at or "General"),
             self.open_review,
         )
@@ -134,12 +134,11 @@ class Companion:
     # What a person asks for.
 
     def show_window(self) -> None:
-        """The same, with the loading of plots, which takes a while, in a thread."""
+        """The window behind the icon, its modules loaded in a thread: it loads its plots beside itself, later."""
 
         async def load_and_open() -> None:
             if self.engine.status().answered and self.memory_window is None:
-                for module in ("pyqtgraph", "desktop.windows.memory"):
-                    await asyncio.to_thread(importlib.import_module, module)
+                await asyncio.to_thread(importlib.import_module, "desktop.windows.memory")
             self.open_status()
 
         self._act("show the window", load_and_open)
@@ -171,6 +170,10 @@ class Companion:
         window = self._memory.open(page)
         _raise(window)
         return window
+
+    def _memory_made(self, window: "MemoryWindow") -> None:
+        self.geometry.follow(window, "memory")
+        window.tell(self.said)
 
     @property
     def memory_window(self) -> "MemoryWindow | None":
@@ -333,7 +336,6 @@ class Companion:
 
     def _windows(self) -> list[QWidget]:
         windows = (
-            self.status_window,
             self.settings_window,
             self.review_window,
             self.memory_window,
@@ -345,7 +347,7 @@ class Companion:
 
     def _tell(self, sentence: str) -> None:
         """The last thing worth saying, where somebody may read it."""
-        self.status_window.tell(sentence)
+        self.said = sentence
         if self.memory_window is not None:
             self.memory_window.tell(sentence)
 
@@ -371,7 +373,6 @@ class Companion:
         status, now = self.engine.status(), time.time()
         self.menu.show_status(status, now)
         self.tray.show_status(status, now)
-        self.status_window.show_status(status, now)
         if self._welcome is not None:
             self._welcome.show_status(status)
         current = {problem.key for problem in status.problems}
@@ -415,13 +416,10 @@ class Companion:
     def _speak(self) -> None:
         i18n.use(str(self.engine.settings.get("ui.language")))
         self.menu.retranslate()
-        self.status_window = StatusWindow(self.menu)
-        self.geometry.follow(self.status_window, "status")
 
     def _change_language(self) -> None:
         """Build everything anew in the other language; what was open is open again."""
         self.geometry.note()
-        status_open = self.status_window.isVisible()
         settings, page = self.settings_window, ""
         if settings is not None and settings.isVisible():
             page = settings.page()
@@ -435,8 +433,6 @@ class Companion:
         self._speak()
         self._show_status()
         self._lists_changed.set()
-        if status_open:
-            self.open_status()
         if welcome_open:
             self.open_welcome()
         if review_open:

@@ -3,8 +3,6 @@
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING
 
-from PySide6.QtWidgets import QWidget
-
 from desktop.i18n import join
 from desktop.menu import CompanionMenu
 from engine.errors import CompanionError
@@ -27,7 +25,7 @@ class MemoryDesk:
         engine: "Engine",
         supervisor: Supervisor,
         menu: CompanionMenu,
-        made: Callable[[QWidget], None],
+        made: Callable[["MemoryWindow"], None],
         settings: Callable[[str], object],
         review: Callable[[], object],
     ) -> None:

@@ -43,6 +43,13 @@ def is_dark(palette: QPalette) -> bool:
     return palette.color(_ROLE.Window).lightness() < 128
 
 
+def faint(palette: QPalette) -> QColor:
+    """The colour of lines that only guide the eye."""
+    colour = QColor(palette.color(_ROLE.Text))
+    colour.setAlphaF(0.4)
+    return colour
+
+
 def own_palette(choice: str) -> QPalette:
     """The colours of a choice, with the system's accent."""
     accent = QApplication.palette().color(_ROLE.Highlight)

@@ -180,7 +180,6 @@
     <message><source>Model</source><translation>模型</translation></message>
     <message><source>Model calls</source><translation>模型调用</translation></message>
     <message><source>Model tokens per day</source><translation>每日模型 token</translation></message>
-    <message><source>Model tokens used today</source><translation>今日使用的模型 token</translation></message>
     <message><source>Model: {route}</source><translation>模型：{route}</translation></message>
     <message><source>Models</source><translation>模型</translation></message>
     <message><source>Move down</source><translation>下移</translation></message>

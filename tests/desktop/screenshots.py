@@ -57,16 +57,19 @@ async def stage() -> None:
     from PySide6.QtWidgets import QWidget
 
     from desktop.autostart import LoginFile
+    from desktop.memory_desk import MemoryDesk
     from desktop.menu import CompanionMenu
     from desktop.tray import TrayHost
+    from desktop.windows.memory_pages.search import SearchPage
     from desktop.windows.review import ReviewWindow
     from desktop.windows.settings import SettingsWindow
-    from desktop.windows.status import StatusWindow
     from desktop.windows.welcome import WelcomeWindow
     from desktop.words import Use, usage_line
     from engine.settings import Settings
+    from engine.supervisor import Supervisor
     from engine.views import State
     from tests.desktop import samples
+    from tests.desktop.lived_in import lived_in
 
     now = time.time()
     shift = int((now - samples.NOW) * 1000)
@@ -76,7 +79,9 @@ async def stage() -> None:
     menu.show_shelves(samples.SHELVES)
     menu.show_sessions([replace(row, last_time=row.last_time + shift) for row in samples.SESSIONS])
     tray = TrayHost(menu)
-    status, review = StatusWindow(menu), ReviewWindow()
+    review = ReviewWindow()
+    engine, supervisor = await lived_in(home / "lived-in", now), Supervisor()
+    memory = MemoryDesk(engine, supervisor, menu, lambda window: None, lambda at: None, lambda: None)
     settings_file = Settings(home / "settings.toml")
     settings_file.set("consolidation.models", samples.ROUTES)
     login = LoginFile(home / "login.desktop", b"")
@@ -110,16 +115,16 @@ async def stage() -> None:
         snapshot = samples.UNANSWERED if word.startswith("welcome-") else samples.ATTENTION
         if word in {state.value for state in State}:
             snapshot = samples.BY_STATE[State(word)]
-        elif word == "status":
-            snapshot = samples.DEGRADED
         snapshot = replace(snapshot, paused_until=None if snapshot.paused_until is None else now + 3600)
         menu.show_status(snapshot, now)
         tray.show_status(snapshot, now)
-        status.show_status(snapshot, now)
         if word.startswith("welcome-"):
             shown = welcome
-        elif word == "status":
-            shown = status
+        elif word.startswith("memory-"):
+            shown = memory.open(word.removeprefix("memory-"))
+            page = shown.page()
+            if isinstance(page, SearchPage):
+                page.words.setText("last row")
         elif word == "review":
             shown = review
         elif word.startswith("settings-"):
@@ -130,9 +135,13 @@ async def stage() -> None:
         if shown is welcome:
             for _ in range(int(word[-1]) - 1):
                 welcome.next.click()
-        await asyncio.sleep(0.3)
+        await asyncio.sleep(0.5)
+        while supervisor.names("memory"):  # noqa: ASYNC110
+            await asyncio.sleep(0.1)
         print('{"shown": true}', flush=True)
     tray.close()
+    await supervisor.cancel()
+    await engine.stop()
 
 
 async def run(desk: Session, *command: str) -> str:
@@ -153,13 +162,16 @@ STATES = ("resting", "working", "attention", "degraded", "paused")
 WINDOWS = {
     "welcome-1": "Welcome",
     "welcome-3": "Welcome",
-    "status": "Hypatia Companion",
+    "memory-overview": "Memory",
+    "memory-conversations": "Memory",
+    "memory-search": "Memory",
+    "memory-graph": "Memory",
     "review": "Review",
     "settings-general": "Settings",
     "settings-models": "Settings",
     "settings-shelves": "Settings",
 }
-TITLES_ZH = {"Review": "待处理", "Settings": "设置", "Welcome": "欢迎"}
+TITLES_ZH = {"Memory": "记忆", "Review": "待处理", "Settings": "设置", "Welcome": "欢迎"}
 
 
 def find_icon(screen: Path) -> tuple[int, int]:

@@ -63,7 +63,7 @@ async def test_what_keeps_the_question_from_being_answered_is_said_in_it(tmp_pat
 
 async def test_a_problem_found_while_opening_is_told(tmp_path, until) -> None:
     async with living(tmp_path, more="unknown = 1\n[collector]\nmaxUserChars = -5\n", answer="now") as one:
-        await until(lambda: "maxUserChars" in one.companion.status_window.line.text())
+        await until(lambda: "maxUserChars" in one.companion.said)
         assert one.engine.status().state is State.DEGRADED
 
 
@@ -91,7 +91,7 @@ async def test_switching_the_shelf_says_so_everywhere(tmp_path, until) -> None:
         menu = one.companion.menu
         await until(lambda: [a.text() for a in menu.shelf_menu.actions()][:2] == ["default", "second"])
         menu.shelf_menu.actions()[1].trigger()
-        assert "then switching to second" in one.companion.status_window.line.text()
+        assert "then switching to second" in one.companion.said
         await until(lambda: any(isinstance(event, ShelfSwitched) for event in one.events))
         await until(lambda: settings.shelves.line.text() == "Recording to second now.")
         await until(lambda: menu.shelf_menu.actions()[1].isChecked())
@@ -121,7 +121,7 @@ async def test_summarise_now_lists_the_conversation_and_says_what_it_did(tmp_pat
         await until(lambda: one.engine.status().logged_today == 2 and one.engine.status().pending == 0)
         menu.summarise_menu.actions()[0].trigger()
         sentences = {"The summary is being made", "Everything in this conversation is summarised already"}
-        await until(lambda: one.companion.status_window.line.text() in sentences)
+        await until(lambda: one.companion.said in sentences)
 
 
 async def test_a_failed_task_waits_in_review_and_retry_settles_it(tmp_path, until, qtbot) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from PySide6.QtCore import QObject, Qt
-from PySide6.QtWidgets import QApplication
+from PySide6.QtWidgets import QApplication, QLabel
 
 from desktop import i18n
 from desktop.windows.memory import MemoryWindow
@@ -88,6 +88,17 @@ async def test_the_overview_shows_state_numbers_and_plots(tmp_path, until) -> No
         assert heads[0] == "Messages per day  6" and heads[-1].startswith("Cost per day  0")
         assert page._plots[0]._texts[-1].endswith(": 6 messages")
         assert "No model is set" in page._models.itemAt(0).widget().text()
+
+
+async def test_the_overview_shows_every_problem_with_what_to_do(tmp_path, until) -> None:
+    async with living(tmp_path, "unknown = 1\n[collector]\nmaxUserChars = -5\n", answer="now") as one:
+        _, page = open_page(one, "overview", OverviewPage)
+        await until(lambda: page._problem_list.count() == 1)
+        labels = [label.text() for label in page.findChildren(QLabel) if label.isVisible()]
+        assert any("maxUserChars" in text for text in labels)
+        assert page._state.text().startswith("Needs attention")
+        one.engine.settings.set("collector.maxUserChars", 32_000)
+        await until(lambda: page._problem_list.count() == 0)
 
 
 async def test_what_is_said_while_one_looks_appears(tmp_path, until) -> None:

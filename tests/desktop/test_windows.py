@@ -7,19 +7,16 @@ from pathlib import Path
 import pytest
 from PySide6.QtCore import QPoint, QPointF, Qt
 from PySide6.QtGui import QAction, QWheelEvent
-from PySide6.QtWidgets import QApplication, QCheckBox, QComboBox, QLineEdit, QMenu, QPushButton, QSystemTrayIcon
+from PySide6.QtWidgets import QApplication, QCheckBox, QComboBox, QLineEdit, QMenu, QSystemTrayIcon
 
 from desktop.autostart import LoginFile
 from desktop.icons import state_icon
 from desktop.menu import CompanionMenu
 from desktop.tray import TrayHost
 from desktop.windows.settings import SettingsWindow
-from desktop.windows.status import StatusWindow
 from engine.settings import BY_KEY, GROUPS, SETTINGS, Settings
-from engine.views import State
 from tests.desktop.samples import (
     BY_STATE,
-    DEGRADED,
     NOW,
     PAUSED,
     PROVIDERS,
@@ -187,26 +184,6 @@ async def test_the_icon_follows_the_state_and_both_clicks_work(menu: CompanionMe
     await until(lambda: missing == ["missing"])
     assert tray.bubble("title", "body") is False
     tray.close()
-
-
-def test_the_status_window_has_everything_the_menu_has(qtbot, menu: CompanionMenu) -> None:
-    one = StatusWindow(menu)
-    qtbot.addWidget(one)
-    menu.show_status(DEGRADED, NOW)
-    one.show_status(DEGRADED, NOW)
-    one.show()
-    buttons = {button.text() for button in one.findChildren(QPushButton) if button.isVisible()}
-    assert {"&Shelf", "S&ummarise now", "&Pause", "&Review… (1)", "S&ettings…", "&Quit"} <= buttons
-    texts = [label.text() for label in one.findChildren(type(one.line)) if label.isVisible()]
-    assert "Bring the folder back, or choose another shelf." in texts
-    assert "1\u202f284" in texts
-    assert "Waiting until they can be done" not in texts
-    one.show_status(replace(RESTING, deferred=2), NOW)
-    texts = [label.text() for label in one.findChildren(type(one.line)) if label.isVisible()]
-    assert "Waiting until they can be done" in texts
-    assert "The shelf does not answer" not in texts
-    one.show_status(PAUSED, NOW)
-    assert one.resume.isVisible() and not one.pause.isVisible()
 
 
 def test_times_are_told_anew_whenever_they_are_looked_at(menu: CompanionMenu) -> None:
@@ -415,13 +392,3 @@ def test_a_login_item_that_cannot_be_written_is_explained(qtbot, settings: Setti
     one.login.box.click()
     assert one.login.error.text().startswith("Not changed: ")
     assert not one.login.box.isChecked()
-
-
-@pytest.mark.parametrize("state", list(State))
-def test_every_button_can_be_reached_with_the_keyboard(qtbot, menu: CompanionMenu, state: State) -> None:
-    one = StatusWindow(menu)
-    qtbot.addWidget(one)
-    one.show_status(BY_STATE[state], NOW)
-    one.show()
-    for button in one.findChildren(QPushButton):
-        assert button.focusPolicy() & Qt.FocusPolicy.TabFocus

@@ -16,7 +16,7 @@ from PySide6.QtWidgets import (
 )
 
 from desktop.i18n import tr
-from desktop.widgets.scheme import is_dark
+from desktop.widgets.scheme import faint, is_dark
 from desktop.widgets.text import GRID
 from desktop.windows.memory_pages.kinds import kind_colour, kind_name, tie_name
 from engine.views import Neighbourhood, Node
@@ -102,7 +102,7 @@ class Picture(QGraphicsView):
         palette = self.palette()
         places = {around.centre.name: QPointF(0, 0)}
         places |= {node.name: place for node, place in zip(around.nodes, _places(len(around.nodes)), strict=True)}
-        pen = QPen(palette.color(QPalette.ColorRole.Mid), 1.2)
+        pen = QPen(faint(palette), 1.2)
         for link in around.links:
             if link.head not in places or link.tail not in places:
                 continue

@@ -14,7 +14,7 @@ from PySide6.QtGui import QColor, QFont, QPalette, QWheelEvent
 from PySide6.QtWidgets import QHBoxLayout, QSizePolicy, QToolTip, QVBoxLayout, QWidget
 
 from desktop import i18n
-from desktop.widgets.scheme import is_dark
+from desktop.widgets.scheme import faint, is_dark
 from desktop.widgets.text import GRID, muted, spaced, strong
 
 # Okabe and Ito's colours, told apart by everybody; the second of each pair stands on dark ground.
@@ -55,6 +55,7 @@ class DayBars(QWidget):
         self._series: tuple[Series, ...] = ()
         self._texts: list[str] = []
         self._head = strong(title)
+        self._head.setWordWrap(False)
         self._key = muted()
         self._key.setTextFormat(Qt.TextFormat.RichText)
         self._key.hide()
@@ -87,7 +88,7 @@ class DayBars(QWidget):
 
     def _draw(self) -> None:
         plot, dark = self._plot, is_dark(self.palette())
-        ink, quiet = self.palette().color(QPalette.ColorRole.Text), self.palette().color(QPalette.ColorRole.Mid)
+        ink, quiet = self.palette().color(QPalette.ColorRole.Text), faint(self.palette())
         plot.clear()
         base = [0.0] * len(self._days)
         for one in self._series:
