@@ -197,4 +197,19 @@ MIGRATIONS: tuple[str, ...] = (
     CREATE UNIQUE INDEX remembered_name ON remembered (shelf, name);
     CREATE INDEX remembered_place ON remembered (shelf, state, root, created_at DESC);
     """,
+    """
+    -- A trigger inherits the conflict rule of what fires it: `INSERT OR REPLACE` numbered known ones anew.
+    DROP TRIGGER conversation_read;
+    DELETE FROM conversation;
+    INSERT INTO conversation (session_id)
+        SELECT DISTINCT session_id FROM log_file WHERE subagent = 0 AND session_id IS NOT NULL;
+    CREATE TRIGGER conversation_read AFTER INSERT ON log_file
+        WHEN new.subagent = 0 AND new.session_id IS NOT NULL
+            AND NOT EXISTS (SELECT 1 FROM conversation WHERE session_id = new.session_id)
+    BEGIN
+        INSERT INTO conversation (session_id) VALUES (new.session_id);
+    END;
+    CREATE TRIGGER forgotten_covered BEFORE INSERT ON covered
+        WHEN EXISTS (SELECT 1 FROM forgotten WHERE session_id = new.session_id) BEGIN SELECT RAISE(IGNORE); END;
+    """,
 )

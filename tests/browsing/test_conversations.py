@@ -133,3 +133,13 @@ async def test_a_table_for_a_spreadsheet_holds_no_formula(tmp_path: Path) -> Non
             await calls.export(tmp_path / "file" / "calls.csv")
     finally:
         await ledger.close()
+
+
+async def test_a_conversation_that_grows_is_counted_once(tmp_path: Path) -> None:
+    ledger = await Ledger.open(tmp_path / "ledger.sqlite")
+    try:
+        for _ in range(3):
+            await with_files(ledger, 4)
+        assert await Logs(ledger).count_sessions() == await reader(ledger).count() == 4
+    finally:
+        await ledger.close()
