@@ -76,6 +76,7 @@ def test_the_menu_has_the_entries_of_the_plan_in_their_order(menu: CompanionMenu
         "S&ettings…",
         "Snooze &notifications",
         "&Welcome…",
+        "&Guide…",
         "&Quit",
     ]
     assert labels(menu.pause_menu) == ["For 1 &hour", "Until &tomorrow, 06:00", "Until &resumed"]
