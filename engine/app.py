@@ -255,9 +255,10 @@ class Engine:
             self._supervisor.start(on_wake_up(self.woke_up), "listen for wake-ups")
 
     async def _check_ledger(self) -> None:
-        """A large file was opened unread; one that turns out damaged is written no more."""
+        """A large file was opened unread; one that turns out damaged is written no more. A good one is copied."""
         try:
             await self._ledger.check()
+            await self._ledger.keep_copy(time.time())
         except UserFixable as error:
             self._notices.problem("ledger", error)
             self._damaged = True
@@ -265,7 +266,7 @@ class Engine:
                 await self._close_shelf()
             self._touch()
         except Environment as error:
-            log.warning("the ledger was not checked: %s", error)
+            log.warning("the ledger was not checked or copied: %s", error)
 
     async def _serve(self) -> None:
         await self._owner.serve(lambda method, params: control.dispatch(self, method, params))
@@ -358,6 +359,8 @@ class Engine:
                 await self._mind_plugin()
                 await self._sources.mind_formats()
                 await self.agent_server.settle()
+                if not self._damaged:
+                    await self._ledger.keep_copy(time.time())
                 if self._work is not None and self._paused_until is None:
                     await self._summarise_rests(self._work)
             except CompanionError as error:
@@ -791,6 +794,8 @@ class Engine:
         if isinstance(event, Forgotten) and self._work is not None:
             self._work.contents.forget(event.session_id)
             self.memory.recall.changed()
+        if isinstance(event, Forgotten) and self.following:
+            self._supervisor.start(self._ledger.keep_copy(time.time()), "copy without what was forgotten")
         if isinstance(event, TaskStuck):
             self._notices.problem("storage", Environment(event.title, event.message, event.action))
         if isinstance(event, MessagesLogged | TaskSettled):

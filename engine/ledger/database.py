@@ -6,14 +6,15 @@ import errno
 import logging
 import sqlite3
 import threading
-from collections.abc import AsyncIterator, Iterable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterable
 from pathlib import Path
 from typing import Any
 
 import aiosqlite
 
 from engine.errors import CompanionError, Environment, UserFixable
-from engine.ledger.schema import MIGRATIONS
+from engine.ledger import copies, upgrade
+from engine.ledger.schema import MIGRATIONS, statements
 
 log = logging.getLogger(__name__)
 
@@ -34,16 +35,21 @@ class Ledger:
         reader: aiosqlite.Connection,
         writer: aiosqlite.Connection | None,
         notice: UserFixable | None,
+        upgraded: bool = False,
     ) -> None:
         self.path = path
         self.notice = notice
+        self._upgraded = upgraded
         self._reader = reader
         self._writer = writer
         self._lock = asyncio.Lock()
+        self._copying = asyncio.Lock()
 
     @classmethod
     async def open(cls, path: Path, *, busy_timeout: float = 5.0) -> "Ledger":
         """Open or create the file and bring its tables up to date; `busy_timeout` in seconds.
+
+        An older file is upgraded on a copy that takes its place.
 
         A file of a newer companion opens read-only, with the reason in `notice`. Raises UserFixable for a malformed
         file (which is left as it is) or an unusable folder, Environment for a full disk or a file in use.
@@ -55,11 +61,16 @@ class Ledger:
             # A large file is checked by `check`, which nothing waits for.
             if path.stat().st_size <= _SMALL:
                 await _check(path, writer)
-            if await _number(writer, "PRAGMA user_version") <= len(MIGRATIONS):
+            version = await _number(writer, "PRAGMA user_version")
+            if older := 0 < version < len(MIGRATIONS):
+                await connections.pop().close()
+                await asyncio.to_thread(upgrade.upgrade, path, busy_timeout)
+                connections.append(writer := await _connect(path, busy_timeout))
+            if version <= len(MIGRATIONS):
                 await _prepare(writer, busy_timeout)
                 connections.append(reader := await _connect(path, busy_timeout))
                 await reader.execute("PRAGMA query_only = ON")
-                return cls(path, reader, writer, None)
+                return cls(path, reader, writer, None, older)
             await connections.pop().close()
             connections.append(reader := await _connect(path, busy_timeout, read_only=True))
             return cls(path, reader, None, _too_new(path))
@@ -71,20 +82,46 @@ class Ledger:
             raise
 
     async def check(self) -> None:
-        """Read the whole file and see whether it makes sense; UserFixable where it does not. Takes a while."""
-        stop = threading.Event()
-        looking = asyncio.get_running_loop().run_in_executor(None, _look, self.path, stop)
-        try:
-            found = await asyncio.shield(looking)
-        except asyncio.CancelledError:
-            stop.set()
-            await asyncio.wait([looking])  # a reader left behind would keep the file from being closed in order
-            looking.exception()
-            raise
-        except sqlite3.Error as error:
-            raise explain(error, self.path) from error
+        """Read the whole file and see whether it makes sense; UserFixable where it does not. Takes a while.
+
+        Where it does, the file from before an upgrade of an earlier start is needed no more.
+        """
+        found = await self._unhurried(lambda stopped: _look(self.path, stopped))
         if found != "ok":
             raise _malformed(self.path)
+        if not self._upgraded and not self.read_only:
+            await self._unhurried(lambda _: upgrade.settle(self.path))
+
+    async def keep_copy(self, now: float) -> None:
+        """Once a day, copy the file and read the copy through; at once where a copy holds what was forgotten since.
+
+        `now` in seconds since the epoch. A damaged file leaves the copy before as it is, and raises UserFixable.
+        """
+        if self.read_only:
+            return
+        async with self._copying:
+            forgotten = (await self.read("SELECT coalesce(max(at), 0) FROM forgotten"))[0][0] / 1000
+            stale = await asyncio.to_thread(copies.outlived, self.path, forgotten)
+            if stale or await asyncio.to_thread(copies.due, self.path, now):
+                if stale:
+                    await self._unhurried(lambda _: copies.drop(self.path))
+                with contextlib.suppress(copies.Stopped):
+                    if not await self._unhurried(lambda stopped: copies.make(self.path, now, stopped)):
+                        raise _malformed(self.path)
+
+    async def _unhurried[T](self, work: Callable[[Callable[[], bool]], T]) -> T:
+        """Long work on the file in a thread; a cancellation asks it to stop and waits until it did."""
+        stop = threading.Event()
+        working = asyncio.get_running_loop().run_in_executor(None, work, stop.is_set)
+        try:
+            return await asyncio.shield(working)
+        except asyncio.CancelledError:
+            stop.set()
+            await asyncio.wait([working])  # a reader left behind would keep the file from being closed in order
+            working.exception()
+            raise
+        except (sqlite3.Error, OSError) as error:
+            raise explain(error, self.path) from error
 
     @classmethod
     async def open_to_read(cls, path: Path, *, busy_timeout: float = 1.0) -> "Ledger":
@@ -153,10 +190,10 @@ async def _connect(path: Path, busy_timeout: float, *, read_only: bool = False) 
     return connection
 
 
-def _look(path: Path, stop: threading.Event) -> str:
+def _look(path: Path, stopped: Callable[[], bool]) -> str:
     target = f"{path.absolute().as_uri()}?mode=ro"
     with contextlib.closing(sqlite3.connect(target, uri=True)) as connection:
-        connection.set_progress_handler(stop.is_set, _STEPS)
+        connection.set_progress_handler(stopped, _STEPS)
         return str(connection.execute(_QUICK_CHECK).fetchone()[0])
 
 
@@ -171,18 +208,18 @@ async def _prepare(connection: aiosqlite.Connection, busy_timeout: float) -> Non
     await connection.execute("PRAGMA synchronous = NORMAL")
     await connection.execute("PRAGMA foreign_keys = ON")
     await connection.execute_fetchall("PRAGMA secure_delete = ON")  # what was forgotten leaves no bytes behind
-    for number, script in enumerate(MIGRATIONS, start=1):
-        try:
-            await connection.execute("BEGIN IMMEDIATE")
-            # Asked again inside the transaction: another process may have been faster.
-            if await _number(connection, "PRAGMA user_version") < number:
+    try:
+        await connection.execute("BEGIN IMMEDIATE")
+        # Asked again inside the transaction: another process may have been faster.
+        if (version := await _number(connection, "PRAGMA user_version")) < len(MIGRATIONS):
+            for script in MIGRATIONS[version:]:
                 for statement in statements(script):
                     await connection.execute(statement)
-                await connection.execute(f"PRAGMA user_version = {number}")
-            await connection.commit()
-        except BaseException:
-            await connection.rollback()
-            raise
+            await connection.execute(f"PRAGMA user_version = {len(MIGRATIONS)}")
+        await connection.commit()
+    except BaseException:
+        await connection.rollback()
+        raise
 
 
 async def _use_wal(connection: aiosqlite.Connection, busy_timeout: float) -> None:
@@ -202,16 +239,6 @@ async def _use_wal(connection: aiosqlite.Connection, busy_timeout: float) -> Non
 async def _number(connection: aiosqlite.Connection, sql: str) -> int:
     rows = list(await connection.execute_fetchall(sql))
     return int(rows[0][0])
-
-
-def statements(script: str) -> Iterator[str]:
-    """The single statements of a script (`executescript` would end the surrounding transaction)."""
-    text = ""
-    for piece in script.split(";")[:-1]:
-        text += piece + ";"
-        if sqlite3.complete_statement(text):
-            yield text
-            text = ""
 
 
 def explain(error: sqlite3.Error | OSError, path: Path) -> Exception:

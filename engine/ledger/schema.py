@@ -1,5 +1,8 @@
 """The ledger's tables, as numbered steps that each run in one transaction."""
 
+import sqlite3
+from collections.abc import Iterator
+
 MIGRATIONS: tuple[str, ...] = (
     """
     -- One row per log file ever seen. `session_id` is null while the header is unknown. `cursor` is JSON.
@@ -213,3 +216,13 @@ MIGRATIONS: tuple[str, ...] = (
         WHEN EXISTS (SELECT 1 FROM forgotten WHERE session_id = new.session_id) BEGIN SELECT RAISE(IGNORE); END;
     """,
 )
+
+
+def statements(script: str) -> Iterator[str]:
+    """The single statements of a script (`executescript` would end the surrounding transaction)."""
+    text = ""
+    for piece in script.split(";")[:-1]:
+        text += piece + ";"
+        if sqlite3.complete_statement(text):
+            yield text
+            text = ""

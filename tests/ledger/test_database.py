@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from engine.errors import Environment, UserFixable
-from engine.ledger.database import Ledger, statements
-from engine.ledger.schema import MIGRATIONS
+from engine.ledger.database import Ledger
+from engine.ledger.schema import MIGRATIONS, statements
 from engine.supervisor import Supervisor
 
 ROOT = Path(__file__).parents[2]

@@ -6,8 +6,8 @@ from pathlib import Path
 from engine.errors import Environment, TaskError
 from engine.events import SettingsChanged
 from engine.ledger.calls import CallLog
-from engine.ledger.database import Ledger, statements
-from engine.ledger.schema import MIGRATIONS
+from engine.ledger.database import Ledger
+from engine.ledger.schema import MIGRATIONS, statements
 from engine.pipeline.queue import Task
 from tests.pipeline.rig import Rig, Work, rigged
 
