@@ -11,7 +11,10 @@ from engine.ledger.schema import MIGRATIONS, statements
 
 FOLDER = Path(__file__).parents[1] / "data" / "ledger"
 ROWS = 3
-_WORDS = {("task", "status"): "pending", ("model_call", "outcome"): "ok", ("log_file", "status"): "ok"}
+_WORDS = {
+    ("task", "status"): "pending", ("model_call", "outcome"): "ok", ("log_file", "status"): "ok",
+    ("remembered", "reach"): "user", ("remembered", "trust"): "stated", ("remembered", "state"): "stored",
+}  # fmt: skip
 
 
 def build(path: Path, version: int) -> None:
