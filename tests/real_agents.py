@@ -2,8 +2,8 @@
 
     uv run pytest -n0 tests/real_agents.py
 
-Needs `claude` and `codex` on PATH; a program that is not there fails its test with that sentence. Nothing leaves the
-machine: the model is a server on loopback that first calls our tool and then says it is done.
+Needs `claude`, `codex` and `dsh` on PATH; a program that is not there fails its test with that sentence. Nothing leaves
+the machine: the model is a server on loopback that first calls our tool and then says it is done.
 """
 
 import contextlib
@@ -24,6 +24,7 @@ from tests.tools.dsh_logs import LogWriter
 pytestmark = [pytest.mark.real_agents, pytest.mark.timeout(600)]
 TOOL = "memory_recall"
 FACT = "The deploy needs the otter key, which lies in the vault of the team."
+SKILL = "Look up what earlier conversations on this machine decided"
 PROMPT = "which key does the deploy need, the otter key?"
 
 
@@ -42,7 +43,10 @@ class Model:
                 self.send_header("content-type", "text/event-stream")
                 self.end_headers()
                 for event in reply(body):
-                    self.wfile.write(f"event: {event['type']}\ndata: {json.dumps(event)}\n\n".encode())
+                    name = f"event: {event['type']}\n" if "type" in event else ""
+                    self.wfile.write(f"{name}data: {json.dumps(event)}\n\n".encode())
+                if not name:
+                    self.wfile.write(b"data: [DONE]\n\n")
 
             def do_GET(self) -> None:
                 self.send_error(404)
@@ -101,6 +105,18 @@ def openai(body: dict[str, Any]) -> Iterator[dict[str, Any]]:
     yield {"type": "response.output_item.done", "output_index": 0, "item": item}
     usage = {"input_tokens": 1, "output_tokens": 1, "total_tokens": 2}
     yield {"type": "response.completed", "response": {"id": "r1", "usage": usage}}
+
+
+def deepseek(body: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    delta: dict[str, Any] = {"role": "assistant", "content": "Done."}
+    if body.get("tools") and all(message["role"] != "tool" for message in body["messages"]):
+        call = {"name": f"mcp__hypatia-memory__{TOOL}", "arguments": json.dumps({"query": "otter key"})}
+        tool_calls = [{"index": 0, "id": "call_1", "type": "function", "function": call}]
+        delta = {"role": "assistant", "content": "", "tool_calls": tool_calls}
+    reason = "tool_calls" if "tool_calls" in delta else "stop"
+    usage = {"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2}
+    yield {"id": "1", "choices": [{"index": 0, "delta": delta, "finish_reason": None}]}
+    yield {"id": "1", "choices": [{"index": 0, "delta": {}, "finish_reason": reason}], "usage": usage}
 
 
 def called(tools: list[dict[str, Any]]) -> dict[str, str]:
@@ -171,7 +187,8 @@ def test_claude_code_lists_our_tools_calls_one_and_gets_the_hooks_text(program: 
         assert "Connected" in listed
         assert "Done." in claude(program, model)
         first = json.dumps(next(one for one in model.requests if one.get("tools")))
-        assert "hypatia-memory" in first
+        assert f"mcp__hypatia-memory__{TOOL}" in first
+        assert SKILL in first
         assert "Notes kept from earlier work" in first  # by the hook, in the same request
         answers = [block for one in model.requests for message in one["messages"] for block in blocks(message)]
         (result,) = {json.dumps(block["content"]) for block in answers if block["type"] == "tool_result"}
@@ -203,6 +220,7 @@ def test_codex_lists_our_tools_calls_one_and_gets_the_hooks_text(program: Progra
         assert "Done." in codex(program, "--dangerously-bypass-hook-trust")
         assert TOOL in json.dumps(model.requests[0]["tools"])
         assert "Notes kept from earlier work" in json.dumps(model.requests[0]["input"])
+        assert SKILL in json.dumps(model.requests[0]["input"])
         outputs = [item for item in model.requests[-1]["input"] if item["type"] == "function_call_output"]
         assert "otter key" in json.dumps(outputs)
         program.run("agents", "disconnect", "codex")
@@ -212,3 +230,46 @@ def test_codex_lists_our_tools_calls_one_and_gets_the_hooks_text(program: Progra
         asked = len(model.requests)
         codex(program)
         assert "hypatia" not in json.dumps(model.requests[asked:])
+
+
+def dsh(program: Program, model: Model) -> str:
+    given = {"DEEPSEEK_BASE_URL": model.address, "DEEPSEEK_API_KEY": "none", "DSH_TELEMETRY_DISABLED": "1"}
+    return run("dsh", program, "--profile", "headless", PROMPT, **given)
+
+
+def conversation(model: Model) -> list[dict[str, Any]]:
+    """The requests of the conversation itself: its title is asked for without tools."""
+    return [request for request in model.requests if request.get("tools")]
+
+
+def test_dsh_lists_our_tools_calls_one_and_gets_the_plugins_text(program: Program) -> None:
+    patch = program.dsh / "cordis.patch.yml"
+    patch.write_text("# mine: 0.1.0 does not start without a screen otherwise\n- id: hmr\n  disabled: false")
+    before = patch.read_bytes()
+    program.codex.mkdir()
+    program.run("agents", "connect", "codex")
+    program.run("agents", "connect", "dsh")
+    connected = patch.read_bytes()
+    with knowing(program), Model(deepseek) as model:
+        assert "Done." in dsh(program, model)
+        first, *_, last = conversation(model)
+        assert f"mcp__hypatia-memory__{TOOL}" in json.dumps(first["tools"])
+        assert json.dumps(first["messages"]).count(SKILL) == 1  # though Codex has it in the folder both look into
+        assert "Notes kept from earlier work" in json.dumps(first["messages"])
+        (result,) = [message for message in last["messages"] if message["role"] == "tool"]
+        # DSH does not say which conversation calls: its project is known only once its log shows the call.
+        assert any(words in json.dumps(result) for words in ("otter key", "The project of this call is not known"))
+    with Model(deepseek) as model:  # the companion is not running
+        assert "Done." in dsh(program, model)
+        assert "Notes kept from earlier work" not in json.dumps(conversation(model)[0]["messages"])
+    (program.home / "agents" / "hypatia-recall.mjs").unlink()
+    patch.write_bytes(connected.replace(b"engine/__main__.py", b"engine/gone.py"))
+    with Model(deepseek) as model:  # our files are gone
+        assert "Done." in dsh(program, model)
+        assert f"mcp__hypatia-memory__{TOOL}" not in json.dumps(conversation(model)[0]["tools"])
+    patch.write_bytes(connected)
+    program.run("agents", "disconnect", "dsh")
+    assert patch.read_bytes() == before
+    with Model(deepseek) as model:
+        assert "Done." in dsh(program, model)
+        assert f"mcp__hypatia-memory__{TOOL}" not in json.dumps(conversation(model)[0]["tools"])
