@@ -226,14 +226,3 @@ async def test_a_damaged_list_of_changes_is_said_and_kept(tmp_path: Path) -> Non
     with pytest.raises(CompanionError, match=r"changes\.json cannot be read"):
         await machine.agents().disconnect("claude")
     assert changes.read_bytes() == b"{"
-
-
-async def test_no_place_for_the_file(tmp_path: Path) -> None:
-    machine = Machine(tmp_path)
-    (machine.home / ".claude" / "skills").write_bytes(b"a file where a folder has to be\n")
-    before = machine.content()
-    done = await machine.agents().connect("claude", ["mcp", "skill"])
-    assert [problem.key for problem in done.problems] == ["skill"]
-    assert machine.file("claude", "mcp").exists()
-    await machine.agents().disconnect("claude")
-    assert machine.content() == before

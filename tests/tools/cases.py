@@ -33,7 +33,6 @@ _RECALL = (
     "Recall is not part of the program yet; outside of the agent's process nothing can be put into a conversation."
 )
 _APPROVE = "Not offered: only something inside the agent's process could approve its commands."
-_SKILLS = "Skills for agents are not part of the program yet."
 _ROUTES = "The list of models as the settings window edits it comes with that page."
 _WINDOW = "Comes with the window that shows it."
 _BRIDGE = "There is no HTTP bridge: nothing listens on a TCP port, windows and engine share one process."
@@ -42,7 +41,6 @@ _VALUES = "Windows and engine share one process and pass typed values; there is 
 REASONS: dict[str, str] = {
     **{f"AUX-{n:02}": _RECALL for n in range(1, 8)},
     **{f"AUX-{n:02}": _APPROVE for n in range(8, 14)},
-    **{f"AUX-{n:02}": _SKILLS for n in range(14, 17)},
     **{f"SET-{n:02}": _ROUTES for n in (1, 2, 3, 4, 5, 6, 7, 9)},
     "VIEW-09": "Outside of an agent no session calls; the command without an id lists the conversations.",
     "VIEW-27": _WINDOW,
