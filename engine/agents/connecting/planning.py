@@ -2,7 +2,7 @@
 
 import difflib
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -58,35 +58,29 @@ class Planner:
     def connect(self, parts: Sequence[Part]) -> None:
         """Every part as it would be written now; what cannot be is named and left out as a whole."""
         for part in parts:
-            self._all_or_nothing(part, [*part.edits])
+            now, steps = dict(self._now), list(self.steps)
+            try:
+                for edit in part.edits:
+                    self._add(part.id, edit)
+            except CompanionError as error:
+                self._now, self.steps = now, steps
+                self._refuse(part.id, error)
 
     def disconnect(self, parts: Sequence[Part], everything: bool) -> None:
         """Take the parts out; with `everything`, also what lies in places we would not use today."""
         for part in reversed(parts):
             for edit in reversed(part.edits):
-                self._one(part.id, edit, self._remove)
+                self._remove(part.id, edit)
         known = {(self._agent, part.id, str(edit.path)) for part in parts for edit in part.edits}
         by_id = {part.id: part for part in parts}
         for key, record in self._records.items():
             if everything and key not in known and record.part in by_id:
                 for edit in by_id[record.part].edits:
                     if edit.path.name == Path(record.path).name:
-                        self._one(record.part, replace(edit, path=Path(record.path)), self._remove)  # type: ignore[type-var]
+                        self._remove(record.part, replace(edit, path=Path(record.path)))  # type: ignore[type-var]
 
-    def _all_or_nothing(self, part: Part, edits: Sequence[Edit]) -> None:
-        now, steps = dict(self._now), list(self.steps)
-        try:
-            for edit in edits:
-                self._add(part.id, edit)
-        except CompanionError as error:
-            self._now, self.steps = now, steps
-            self.problems.append(Problem(part.id, error.title, error.message, error.action))
-
-    def _one(self, part: str, edit: Edit, act: Callable[[str, Edit], None]) -> None:
-        try:
-            act(part, edit)
-        except CompanionError as error:
-            self.problems.append(Problem(part, error.title, error.message, error.action))
+    def _refuse(self, part: str, error: CompanionError) -> None:
+        self.problems.append(Problem(part, error.title, error.message, error.action))
 
     def _standing(self, part: Part, edit: Edit) -> Standing:
         try:
@@ -129,6 +123,7 @@ class Planner:
         self._step(part, edit.path, (mark + put.text).encode(), old, record)
 
     def _remove(self, part: str, edit: Edit) -> None:
+        """Take one edit out; a file that cannot be read or changed is named, and what we know of it is kept."""
         old = self._record(part, edit.path)
         try:
             mark, text = self._text(edit.path)
@@ -138,10 +133,12 @@ class Planner:
                 text = self._without(edit, text, old)
             elif old is None:
                 return
+            gone = before is None or (not text and (old is None or old.created))
+            self._step(part, edit.path, None if gone else (mark + text).encode(), old, None)
         except NotUnderstood as error:
-            raise error.at(edit.path) from error
-        gone = before is None or (not text and (old is None or old.created))
-        self._step(part, edit.path, None if gone else (mark + text).encode(), old, None)
+            self._refuse(part, error.at(edit.path))
+        except CompanionError as error:
+            self._refuse(part, error)
 
     def _without(self, edit: Edit, text: str, old: Record | None) -> str:
         return edit.take(text, old.variants if old else (), old.made if old else ())
