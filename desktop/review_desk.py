@@ -4,8 +4,7 @@ from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING
 
 from desktop.i18n import trn
-from desktop.settings_desk import Act
-from desktop.undoing import follow_undo
+from desktop.undoing import Act, follow_undo
 from desktop.windows.review import ReviewWindow
 
 if TYPE_CHECKING:

@@ -1,12 +1,12 @@
 """Ties the Settings window to the engine: a person's wishes out, what came of them in."""
 
-from collections.abc import Awaitable, Callable
-from pathlib import Path
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from desktop.autostart import LoginFile, LoginRegistry
 from desktop.i18n import chinese, join, tr
-from desktop.undoing import follow_undo
+from desktop.shelves_desk import ShelvesDesk
+from desktop.undoing import Act, follow_undo
 from desktop.windows.settings import SettingsWindow
 from desktop.words import Use, usage_line
 from engine.errors import CompanionError, UserFixable
@@ -16,10 +16,6 @@ from engine.views import ShelfRow
 if TYPE_CHECKING:
     from engine.app import Engine
 
-type Tell = Callable[[str], None]
-type Act = Callable[[str, Callable[[], Awaitable[object]], Tell | None], None]
-"""Start some work by name; what it returns or how it fails is told."""
-
 
 class SettingsDesk:
     """One window and what its pages ask of the engine."""
@@ -28,9 +24,8 @@ class SettingsDesk:
         self, engine: "Engine", login: LoginFile | LoginRegistry, act: Act, use_shelf: Callable[[str], None]
     ) -> None:
         self._engine = engine
-        self._keys: dict[str, str] | None = (
-            None  # asked for once the page is looked at: a keyring may want to be opened
-        )
+        # Asked for once the page is looked at: a keyring may want to be opened.
+        self._keys: dict[str, str] | None = None
         window = self.window = SettingsWindow(engine.settings, login, engine.providers(), engine.efforts)
         models, shelves = window.models, window.shelves
         models.test.connect(lambda place: act("test", lambda: self._test(place), None))
@@ -39,15 +34,14 @@ class SettingsDesk:
             lambda provider, value, where: act("key", lambda: self._keep_key(provider, value, where), models.keys.tell)
         )
         window.saved.connect(self._offer_undo)
-        follow_undo(window.undo, engine, ("setting", "disconnect"), act, window.tell)
-        window.groups.currentRowChanged.connect(lambda _: act("models", self._show_models, None))
+        follow_undo(window.undo, engine, ("setting", "disconnect", "rename"), act, window.tell)
+        window.groups.currentRowChanged.connect(lambda _: act("page", self._show_page, None))
         shelves.use.connect(use_shelf)
-        shelves.connect_folder.connect(lambda path: act("connect", lambda: self._connect(path), shelves.tell))
-        shelves.disconnect_shelf.connect(lambda name: act("disconnect", lambda: self._disconnect(name), shelves.tell))
+        self._shelves = ShelvesDesk(engine, shelves, act)
 
     async def show(self, shelves: list[ShelfRow]) -> None:
         """Bring lists and figures in line with the engine."""
-        self.window.shelves.show_shelves(shelves)
+        await self._shelves.show(shelves)
         standing = await self._engine.standing()
         day, limits = standing.day, standing.limits
         sentence = usage_line(
@@ -58,6 +52,13 @@ class SettingsDesk:
         )
         self.window.models.show_usage(sentence)
         await self._show_models()
+
+    async def _show_page(self) -> None:
+        """What the page turned to needs to know."""
+        if self.window.page() == "Shelves":
+            await self._shelves.show(await self._engine.shelves())
+        else:
+            await self._show_models()
 
     async def _show_models(self) -> None:
         care, window = self._engine.model_care, self.window
@@ -82,14 +83,6 @@ class SettingsDesk:
             settings.set(key, before)
 
         self._engine.undo.offer("setting", key, back)
-
-    async def _connect(self, path: str) -> str:
-        row = await self._engine.connect_shelf(Path(path))
-        return tr("{name} is connected. Choose Use this shelf to record there.", name=row.name)
-
-    async def _disconnect(self, name: str) -> str:
-        await self._engine.disconnect_shelf(name)
-        return tr("{name} is disconnected. Its folder is untouched.", name=name)
 
     async def _test(self, place: int) -> None:
         self.window.models.show_test(place, await self._engine.model_care.test(place))

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from engine.app import Engine
 
 type Act = Callable[[str, Callable[[], Awaitable[object]], Callable[[str], None] | None], None]
+"""Start some work by name; what it returns or how it fails is told."""
 
 
 def follow_undo(

@@ -22,8 +22,9 @@ from engine.shelf.command import BUILT_IN
 from engine.shelf.errors import ShelfNotConnected, ToolError
 from engine.shelf.export import Exported, export_folder, export_lines, export_markdown
 from engine.shelf.importing import Imported, import_entries
+from engine.shelf.measure import measure
 from engine.shelf.process import ShelfClient
-from engine.views import Progress, ShelfHealth, ShelfJob, ShelfRow
+from engine.views import Progress, ShelfHealth, ShelfJob, ShelfRow, ShelfSize
 
 _EXPORTS = {"folder": export_folder, "lines": export_lines, "markdown": export_markdown}
 _RENAME = "shelf_rename"
@@ -173,6 +174,10 @@ class ShelfCare:
         with _in_words("The model is not used"):
             await shelves.attach_model(self._client(), name, model)
         return await self.health(name)
+
+    async def size(self, path: Path) -> ShelfSize | None:
+        """How much a shelf's folder holds; None where it cannot be read."""
+        return await asyncio.to_thread(measure, path)
 
     async def embed(self, name: str, *, anew: bool = False) -> ShelfHealth:
         """Make the missing vectors in bounded steps; `anew` drops all there are first, so ask a person before.

@@ -231,6 +231,15 @@ class ShelfHealth:
 
 
 @dataclass(frozen=True, slots=True)
+class ShelfSize:
+    """What a shelf holds: entries, links between them, and bytes on disk."""
+
+    entries: int
+    links: int
+    bytes: int
+
+
+@dataclass(frozen=True, slots=True)
 class Progress:
     """How far a long job has come; `seconds_left` None while nobody can say."""
 

@@ -71,6 +71,8 @@ def step_line(step: Undoable) -> str:
             return tr("“{name}” is forgotten. Undo records it again from its log.", name=step.subject)
         case "disconnect":
             return tr("The shelf “{name}” was disconnected.", name=step.subject)
+        case "rename":
+            return tr("The shelf is named “{name}” now.", name=step.subject)
         case "discard":
             return tr("A task of “{name}” was discarded.", name=step.subject)
         case _:

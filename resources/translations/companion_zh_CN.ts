@@ -11,9 +11,11 @@
     <message><source>&amp;Discard selected…</source><translation>丢弃所选(&amp;D)…</translation></message>
     <message><source>&amp;Disconnect…</source><translation>断开(&amp;D)…</translation></message>
     <message><source>&amp;Guide…</source><translation>指南(&amp;G)…</translation></message>
+    <message><source>&amp;Import…</source><translation>导入(&amp;I)…</translation></message>
     <message><source>&amp;List its models</source><translation>列出模型(&amp;L)</translation></message>
     <message><source>&amp;Manage…</source><translation>管理(&amp;M)…</translation></message>
     <message><source>&amp;Menu</source><translation>菜单(&amp;M)</translation></message>
+    <message><source>&amp;New shelf…</source><translation>新建书架(&amp;N)…</translation></message>
     <message><source>&amp;Next</source><translation>下一步(&amp;N)</translation></message>
     <message><source>&amp;Notify again</source><translation>恢复通知(&amp;N)</translation></message>
     <message><source>&amp;Past notifications…</source><translation>以往通知(&amp;P)…</translation></message>
@@ -50,6 +52,9 @@
     <message><source>Archive of “{name}”</source><translation>“{name}”的归档</translation></message>
     <message><source>Archives</source><translation>归档</translation></message>
     <message><source>Archives, tier {n}</source><translation>归档，第 {n} 层</translation></message>
+    <message><source>As &amp;JSON Lines…</source><translation>JSON Lines 格式(&amp;J)…</translation></message>
+    <message><source>As &amp;Markdown…</source><translation>Markdown 格式(&amp;M)…</translation></message>
+    <message><source>As a &amp;Hypatia export…</source><translation>Hypatia 导出格式(&amp;H)…</translation></message>
     <message><source>As it is set in Settings now.</source><translation>与当前设置相同。</translation></message>
     <message><source>As the system</source><translation>跟随系统</translation></message>
     <message><source>Asking…</source><translation>正在询问…</translation></message>
@@ -96,7 +101,6 @@
     <message><source>Discard…</source><translation>丢弃…</translation></message>
     <message><source>Disconnect</source><translation>断开</translation></message>
     <message><source>Disconnect the shelf “{name}”?</source><translation>断开书架“{name}”？</translation></message>
-    <message><source>Disconnect this shelf?</source><translation>断开此书架？</translation></message>
     <message><source>Do &amp;not mention again</source><translation>不再提示(&amp;N)</translation></message>
     <message><source>Do not forget it</source><translation>不遗忘</translation></message>
     <message><source>Do not keep</source><translation>不保存</translation></message>
@@ -104,15 +108,21 @@
     <message><source>Do not offer this any more</source><translation>不再提供此撤销</translation></message>
     <message><source>Do not record</source><translation>不记录</translation></message>
     <message><source>Drag, or press Alt and an arrow key</source><translation>拖动，或按 Alt 加方向键</translation></message>
+    <message><source>E&amp;xport</source><translation>导出(&amp;X)</translation></message>
     <message><source>Empty: {url}</source><translation>留空：{url}</translation></message>
+    <message><source>Entries</source><translation>条目</translation></message>
     <message><source>Entries of others</source><translation>他人的条目</translation></message>
     <message><source>Entry</source><translation>条目</translation></message>
     <message><source>Every call to a model in the last 35 days.</source><translation>最近 35 天内对模型的每次调用。</translation></message>
+    <message><source>Every entry of {name} has its vector.</source><translation>{name} 的每个条目都有向量。</translation></message>
     <message><source>Every program that you run can read this file. The keyring protects a key better, where there is one.</source><translation>你运行的每个程序都能读取此文件。如有密钥环，用它保存更安全。</translation></message>
     <message><source>Everything</source><translation>全部</translation></message>
     <message><source>Everything ({n})</source><translation>全部（{n}）</translation></message>
     <message><source>Everything in this conversation is summarised already</source><translation>此会话的内容均已总结</translation></message>
     <message><source>Everything that is recorded has its summary.</source><translation>已记录的内容都有摘要。</translation></message>
+    <message><source>Export the shelf into a new folder here</source><translation>将书架导出到此处的新文件夹</translation></message>
+    <message><source>Export the shelf to a file</source><translation>将书架导出到文件</translation></message>
+    <message><source>Exporting the shelf “{name}”</source><translation>正在导出书架“{name}”</translation></message>
     <message><source>Facts for a report of a fault, without a word of any conversation</source><translation>用于报告故障的事实，不含任何会话内容</translation></message>
     <message><source>Failed</source><translation>失败</translation></message>
     <message><source>Failed task</source><translation>失败的任务</translation></message>
@@ -128,16 +138,23 @@
     <message><source>Forget this conversation: {title}</source><translation>遗忘此会话：{title}</translation></message>
     <message><source>Forget this conversation…</source><translation>遗忘此会话…</translation></message>
     <message><source>Found</source><translation>找到</translation></message>
+    <message><source>Found by words, not by meaning: {why}</source><translation>只能按词查找，不能按语义：{why}</translation></message>
     <message><source>Free of charge today: {what}</source><translation>今日免费使用：{what}</translation></message>
     <message><source>Free on this disk</source><translation>此磁盘剩余空间</translation></message>
     <message><source>From DSH's settings, without its key; enter one under Settings, Models.</source><translation>来自 DSH 的设置，不含密钥；请在“设置 › 模型”中填写。</translation></message>
     <message><source>From DSH's settings; the key in {name} is used.</source><translation>来自 DSH 的设置；使用 {name} 中的密钥。</translation></message>
+    <message><source>From a &amp;file…</source><translation>从文件(&amp;I)…</translation></message>
+    <message><source>From a &amp;folder…</source><translation>从文件夹(&amp;F)…</translation></message>
     <message><source>From now &amp;on</source><translation>从现在开始(&amp;O)</translation></message>
     <message><source>From the &amp;last</source><translation>最近(&amp;L)</translation></message>
     <message><source>From the shelf go: {what}.</source><translation>将从书架移除：{what}。</translation></message>
     <message><source>Guide</source><translation>指南</translation></message>
     <message><source>Health</source><translation>健康状况</translation></message>
     <message><source>How many days</source><translation>天数</translation></message>
+    <message><source>Import a file</source><translation>导入文件</translation></message>
+    <message><source>Import a folder</source><translation>导入文件夹</translation></message>
+    <message><source>Import into the shelf “{name}”</source><translation>导入到书架“{name}”</translation></message>
+    <message><source>Importing into the shelf “{name}”</source><translation>正在导入到书架“{name}”</translation></message>
     <message><source>In a file only you can read</source><translation>保存在仅你可读的文件中</translation></message>
     <message><source>In the system's keyring</source><translation>保存在系统钥匙串中</translation></message>
     <message><source>Input</source><translation>输入</translation></message>
@@ -165,9 +182,12 @@
     <message><source>Lessons per day</source><translation>每日经验</translation></message>
     <message><source>Light</source><translation>浅色</translation></message>
     <message><source>Limit for a day: {what}</source><translation>每日限额：{what}</translation></message>
+    <message><source>Links</source><translation>关联</translation></message>
     <message><source>Log of the companion</source><translation>本程序的日志</translation></message>
     <message><source>Logs that are not simply fine</source><translation>有问题的日志</translation></message>
     <message><source>Looking for conversations…</source><translation>正在查找会话…</translation></message>
+    <message><source>Make missing &amp;vectors</source><translation>生成缺少的向量(&amp;V)</translation></message>
+    <message><source>Making vectors for the shelf “{name}”</source><translation>正在为书架“{name}”生成向量</translation></message>
     <message><source>Mem&amp;ory…</source><translation>记忆(&amp;O)…</translation></message>
     <message><source>Memory</source><translation>记忆</translation></message>
     <message><source>Message</source><translation>消息</translation></message>
@@ -185,8 +205,11 @@
     <message><source>Move down</source><translation>下移</translation></message>
     <message><source>Move up</source><translation>上移</translation></message>
     <message><source>Name as the provider spells it</source><translation>按提供方的写法填写名称</translation></message>
+    <message><source>Name of the new shelf</source><translation>新书架的名称</translation></message>
     <message><source>Needs attention</source><translation>需要注意</translation></message>
     <message><source>Needs attention: {what}</source><translation>需要注意：{what}</translation></message>
+    <message><source>New name of the shelf “{name}”</source><translation>书架“{name}”的新名称</translation></message>
+    <message><source>New shelf</source><translation>新建书架</translation></message>
     <message><source>No call fits this filter.</source><translation>没有符合此筛选条件的调用。</translation></message>
     <message><source>No conversation</source><translation>没有会话</translation></message>
     <message><source>No conversation has these words in its title or project.</source><translation>没有会话的标题或项目含有这些词语。</translation></message>
@@ -255,6 +278,8 @@
     <message><source>Remove key</source><translation>移除密钥</translation></message>
     <message><source>Remove the key of {name}?</source><translation>要移除 {name} 的密钥吗？</translation></message>
     <message><source>Remove {name}</source><translation>移除 {name}</translation></message>
+    <message><source>Rena&amp;me…</source><translation>重命名(&amp;M)…</translation></message>
+    <message><source>Rename the shelf</source><translation>重命名书架</translation></message>
     <message><source>Reset</source><translation>重置</translation></message>
     <message><source>Reset “{name}”</source><translation>重置“{name}”</translation></message>
     <message><source>Resting: it is started when it is needed</source><translation>休息中：需要时会启动</translation></message>
@@ -330,6 +355,7 @@
     <message><source>The conversation itself is kept. You can make it again later with Summarise now.</source><translation>会话本身会保留。之后可用“立即总结”重新生成。</translation></message>
     <message><source>The entry in the middle</source><translation>中间的条目</translation></message>
     <message><source>The entry that is chosen</source><translation>选中的条目</translation></message>
+    <message><source>The folder {path} is gone or cannot be opened. Bring it back, plug in its disk, or disconnect the shelf.</source><translation>文件夹 {path} 已不存在或无法打开。请恢复它、接上其磁盘，或断开此书架。</translation></message>
     <message><source>The key in {name} is used.</source><translation>使用 {name} 中的密钥。</translation></message>
     <message><source>The key is kept. Press Test at a model to try it.</source><translation>密钥已保存。可在模型处点“测试”验证。</translation></message>
     <message><source>The key is removed.</source><translation>密钥已移除。</translation></message>
@@ -338,8 +364,11 @@
     <message><source>The program sends nothing else: no statistics, no reports. Passwords and keys are hidden before anything is stored or sent. Memory itself is kept in files on this computer.</source><translation>程序不发送其他任何内容：没有统计，没有报告。密码和密钥在存储或发送前都会被隐藏。记忆本身保存在本机的文件中。</translation></message>
     <message><source>The setting was not taken back</source><translation>设置未能恢复</translation></message>
     <message><source>The settings file has entries that are not known here and are kept: {names}.</source><translation>设置文件中有此处未知的条目，已保留：{names}。</translation></message>
+    <message><source>The shelf is named {name} now.</source><translation>书架现在名为 {name}。</translation></message>
+    <message><source>The shelf is named “{name}” now.</source><translation>书架现在名为“{name}”。</translation></message>
     <message><source>The shelf “{name}” was disconnected.</source><translation>书架“{name}”已断开。</translation></message>
     <message><source>The summary is being made</source><translation>正在生成摘要</translation></message>
+    <message><source>The vectors are those of another model.</source><translation>现有向量来自另一个模型。</translation></message>
     <message><source>There is more on the shelf than is shown here.</source><translation>书架上的内容多于此处所示。</translation></message>
     <message><source>Thinking effort</source><translation>思考强度</translation></message>
     <message><source>Thinking effort of {name}</source><translation>{name} 的思考强度</translation></message>
@@ -368,6 +397,7 @@
     <message><source>What happens now</source><translation>接下来会怎样</translation></message>
     <message><source>What is said from now on is recorded.</source><translation>从现在起的对话会被记录。</translation></message>
     <message><source>What is shown</source><translation>显示内容</translation></message>
+    <message><source>What is there already is never overwritten.</source><translation>已有的内容不会被覆盖。</translation></message>
     <message><source>What it is connected with</source><translation>与其关联的条目</translation></message>
     <message><source>What leaves this computer</source><translation>哪些内容会离开本机</translation></message>
     <message><source>What to do: {action}</source><translation>怎么办：{action}</translation></message>
@@ -389,6 +419,7 @@
     <message><source>at most {money}</source><translation>最多 {money}</translation></message>
     <message><source>belongs to</source><translation>属于</translation></message>
     <message><source>built-in shelf</source><translation>内置书架</translation></message>
+    <message><source>cannot be reached</source><translation>无法访问</translation></message>
     <message><source>comes from</source><translation>来自</translation></message>
     <message><source>connected</source><translation>已连接</translation></message>
     <message><source>connecting to the server</source><translation>连接服务器</translation></message>
@@ -400,7 +431,6 @@
     <message><source>empty</source><translation>空</translation></message>
     <message><source>failed {n} time</source><translation>失败 {n} 次</translation></message>
     <message><source>failed {n} times</source><translation>失败 {n} 次</translation></message>
-    <message><source>folder is gone</source><translation>文件夹不存在</translation></message>
     <message><source>free</source><translation>免费</translation></message>
     <message><source>free of charge</source><translation>免费</translation></message>
     <message><source>has</source><translation>包含</translation></message>
@@ -450,10 +480,12 @@
     <message><source>{input} in, {output} out per million tokens ({currency})</source><translation>每百万 token 输入 {input}，输出 {output}（{currency}）</translation></message>
     <message><source>{name} is connected. Choose Use this shelf to record there.</source><translation>{name} 已连接。点“使用此书架”即可记录到那里。</translation></message>
     <message><source>{name} is disconnected. Its folder is untouched.</source><translation>{name} 已断开，文件夹保持不变。</translation></message>
+    <message><source>{name} is made in {path}. Choose Use this shelf to record there.</source><translation>{name} 已建在 {path}。选择“使用此书架”即可记录到那里。</translation></message>
     <message><source>{n} archive</source><translation>{n} 个归档</translation></message>
     <message><source>{n} archive that covers it goes too and is made again without it.</source><translation>涵盖它的 {n} 个归档也会移除，并在去掉它之后重新生成。</translation></message>
     <message><source>{n} archives</source><translation>{n} 个归档</translation></message>
     <message><source>{n} archives that cover it go too and are made again without it.</source><translation>涵盖它的 {n} 个归档也会移除，并在去掉它之后重新生成。</translation></message>
+    <message><source>{n} are there with other text and stay.</source><translation>{n} 个以其他内容存在，保持不变。</translation></message>
     <message><source>{n} call</source><translation>{n} 次调用</translation></message>
     <message><source>{n} call of unknown price</source><translation>{n} 次调用价格未知</translation></message>
     <message><source>{n} call was written to {path}.</source><translation>已将 {n} 次调用写入 {path}。</translation></message>
@@ -468,9 +500,20 @@
     <message><source>{n} conversations are recorded and not wholly summarised.</source><translation>{n} 个会话已记录但尚未完全总结。</translation></message>
     <message><source>{n} conversations were taken over</source><translation>已接管 {n} 个会话</translation></message>
     <message><source>{n} conversations, {size}</source><translation>{n} 个会话，{size}</translation></message>
+    <message><source>{n} could not be read.</source><translation>{n} 个无法读取。</translation></message>
     <message><source>{n} day</source><translation>{n} 天</translation></message>
     <message><source>{n} days</source><translation>{n} 天</translation></message>
+    <message><source>{n} entries are written to {path}.</source><translation>已将 {n} 个条目写入 {path}。</translation></message>
+    <message><source>{n} entries could not get one.</source><translation>{n} 个条目无法生成向量。</translation></message>
+    <message><source>{n} entries have no vector yet.</source><translation>{n} 个条目还没有向量。</translation></message>
+    <message><source>{n} entries still have no vector. The server stopped making them.</source><translation>仍有 {n} 个条目没有向量，服务器已停止生成。</translation></message>
+    <message><source>{n} entries were added.</source><translation>已添加 {n} 个条目。</translation></message>
     <message><source>{n} entries, the best first</source><translation>{n} 个条目，最相关的在前</translation></message>
+    <message><source>{n} entry could not get one.</source><translation>{n} 个条目无法生成向量。</translation></message>
+    <message><source>{n} entry has no vector yet.</source><translation>{n} 个条目还没有向量。</translation></message>
+    <message><source>{n} entry is written to {path}.</source><translation>已将 {n} 个条目写入 {path}。</translation></message>
+    <message><source>{n} entry still has no vector. The server stopped making them.</source><translation>仍有 {n} 个条目没有向量，服务器已停止生成。</translation></message>
+    <message><source>{n} entry was added.</source><translation>已添加 {n} 个条目。</translation></message>
     <message><source>{n} entry, the best first</source><translation>{n} 个条目，最相关的在前</translation></message>
     <message><source>{n} failed</source><translation>{n} 个失败</translation></message>
     <message><source>{n} failed task waits for you</source><translation>{n} 个失败的任务等待你处理</translation></message>
@@ -478,6 +521,7 @@
     <message><source>{n} forgotten conversation</source><translation>{n} 个已遗忘的会话</translation></message>
     <message><source>{n} forgotten conversations</source><translation>{n} 个已遗忘的会话</translation></message>
     <message><source>{n} h ago</source><translation>{n} 小时前</translation></message>
+    <message><source>{n} is there with other text and stays.</source><translation>{n} 个以其他内容存在，保持不变。</translation></message>
     <message><source>{n} lesson</source><translation>{n} 条经验</translation></message>
     <message><source>{n} lesson stays, because another conversation supports it.</source><translation>{n} 条经验保留，因为另一个会话支持它。</translation></message>
     <message><source>{n} lesson was left out: no evidence</source><translation>略去 {n} 条经验：没有依据</translation></message>
@@ -507,6 +551,8 @@
     <message><source>{n} tokens wait for a summary</source><translation>{n} 个 token 等待总结</translation></message>
     <message><source>{n} wait until they can be done</source><translation>{n} 个等到可以进行时</translation></message>
     <message><source>{n} waits until it can be done</source><translation>{n} 个等到可以进行时</translation></message>
+    <message><source>{n} was there already.</source><translation>{n} 个已存在。</translation></message>
+    <message><source>{n} were there already.</source><translation>{n} 个已存在。</translation></message>
     <message><source>{size} of memory</source><translation>{size} 内存</translation></message>
     <message><source>{source}: {what} in {folder}</source><translation>{source}：{what}，位于 {folder}</translation></message>
     <message><source>{tokens}, {n} of them for thinking</source><translation>{tokens}，其中 {n} 个用于思考</translation></message>

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from PySide6.QtCore import QPoint, QPointF, Qt
 from PySide6.QtGui import QAction, QWheelEvent
-from PySide6.QtWidgets import QApplication, QCheckBox, QComboBox, QLineEdit, QMenu, QSystemTrayIcon
+from PySide6.QtWidgets import QApplication, QCheckBox, QComboBox, QLineEdit, QMenu, QMessageBox, QSystemTrayIcon
 
 from desktop.autostart import LoginFile
 from desktop.icons import state_icon
@@ -368,17 +368,16 @@ def test_shelves_are_used_and_disconnected_after_a_question(window: SettingsWind
     shelves.use.connect(lambda name: wishes.append(("use", name)))
     shelves.disconnect_shelf.connect(lambda name: wishes.append(("disconnect", name)))
     shelves.show_shelves(SHELVES)
-    assert not shelves.use_button.isEnabled()
-    shelves.list.setCurrentItem(shelves.list.topLevelItem(0))
+    assert shelves.list.currentItem() is shelves.list.topLevelItem(0)
     assert not shelves.use_button.isEnabled() and not shelves.disconnect_button.isEnabled()
     shelves.list.setCurrentItem(shelves.list.topLevelItem(1))
     shelves.use_button.click()
     assert "then switching to work" in shelves.line.text()
     shelves.disconnect_button.click()
-    assert shelves.question is not None
-    next(b for b in shelves.question.buttons() if b.text() == "Keep").click()
-    shelves.disconnect_button.click()
-    next(b for b in shelves.question.buttons() if b.text() == "Disconnect").click()
+    for label in ("Keep", "Disconnect"):
+        assert isinstance(shelves.dialog, QMessageBox)
+        next(b for b in shelves.dialog.buttons() if b.text() == label).click()
+        shelves.disconnect_button.click()
     assert wishes == [("use", "work"), ("disconnect", "work")]
     shelves.list.setCurrentItem(shelves.list.topLevelItem(2))
     assert not shelves.use_button.isEnabled() and shelves.disconnect_button.isEnabled()
