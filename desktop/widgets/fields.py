@@ -23,6 +23,7 @@ class ErrorLabel(QLabel):
         self.setTextFormat(Qt.TextFormat.PlainText)
         self.setWordWrap(True)
         self.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
+        self.setForegroundRole(QPalette.ColorRole.WindowText)  # inside a card it would be another one
         self._colour()
         self.hide()
 

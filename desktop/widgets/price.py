@@ -1,7 +1,7 @@
 """What a model costs: shown in a line, and set by hand where the person knows better."""
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QLabel, QLineEdit, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QLabel, QLineEdit, QPushButton, QVBoxLayout, QWidget
 
 from desktop.i18n import tr
 from desktop.widgets.fields import Choice, error_label
@@ -65,8 +65,11 @@ class PriceForm(QWidget):
                 editor.setAlignment(Qt.AlignmentFlag.AlignRight)
                 editor.setFixedWidth(10 * GRID)
                 editor.returnPressed.connect(self._save)
-            line.addWidget(label)
-            line.addWidget(editor)
+            pair = QWidget()
+            both = spaced(QHBoxLayout(pair))
+            both.addWidget(label)
+            both.addWidget(editor)
+            line.addWidget(pair)
         self.cached.setPlaceholderText(tr("none"))
         buttons = Flow()
         buttons.addWidget(self.save)

@@ -5,7 +5,7 @@ from typing import Any, Protocol
 
 from PySide6.QtCore import QPoint, Qt, Signal
 from PySide6.QtGui import QKeySequence, QMouseEvent, QShortcut
-from PySide6.QtWidgets import QFrame, QLabel, QPushButton, QToolButton, QVBoxLayout
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QPushButton, QToolButton, QVBoxLayout
 
 from desktop.i18n import heard, join, tr
 from desktop.widgets.fields import Choice, error_label
@@ -111,10 +111,10 @@ class RouteCard(QFrame):
     def _build(self, title: str, url: str) -> None:
         frame = card()
         inside = self._inside = spaced(QVBoxLayout(frame), GRID, GRID // 2)
-        head = Flow()
+        head = spaced(QHBoxLayout(), gap=GRID // 2)
         head.addWidget(self.grip)
+        head.addWidget(strong(title), 1)
         inside.addLayout(head)
-        inside.addWidget(strong(title))
         if url:
             inside.addWidget(muted(url))
         inside.addWidget(self.facts)
@@ -126,7 +126,6 @@ class RouteCard(QFrame):
         inside.addLayout(line)
         inside.addWidget(self.fault)
         inside.addWidget(self.result)
-        head.stretch()
         head.addWidget(self.up)
         head.addWidget(self.down)
         spaced(QVBoxLayout(self)).addWidget(frame)

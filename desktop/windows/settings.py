@@ -108,6 +108,7 @@ class SettingsWindow(QWidget):
         page.addLayout(split, 1)
         page.addWidget(self.undo)
         page.addWidget(self.note)
+        self.note.hide()
 
     def _parts_of(self, group: str) -> list[QWidget]:
         first: dict[str, QWidget] = {"Shelves": self.shelves, "Privacy": self.privacy}
