@@ -9,7 +9,7 @@ from desktop.undoing import Act
 from desktop.widgets.shelves import ShelfList
 from engine.errors import CompanionError
 from engine.events import Event, ShelfJobChanged
-from engine.views import ShelfHealth, ShelfRow, ShelfSize
+from engine.views import ShelfHealth, ShelfHolding, ShelfRow
 
 if TYPE_CHECKING:
     from engine.app import Engine
@@ -48,7 +48,7 @@ class ShelvesDesk:
         if not self._page.isVisible() or not (changed or now >= self._looked_at + FACTS_PAUSE):
             return
         self._looked_at = now
-        sizes: dict[str, ShelfSize | None] = {}
+        sizes: dict[str, ShelfHolding | None] = {}
         healths: dict[str, ShelfHealth | str] = {}
         for row in shelves:
             if row.connected:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from desktop.autostart import LoginFile, LoginRegistry
 from desktop.i18n import join, tr
-from desktop.settings_desk import Act
+from desktop.undoing import Act
 from desktop.windows.welcome import Answer, WelcomeWindow
 from engine.errors import Environment
 from engine.views import Status

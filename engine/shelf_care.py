@@ -24,7 +24,7 @@ from engine.shelf.export import Exported, export_folder, export_lines, export_ma
 from engine.shelf.importing import Imported, import_entries
 from engine.shelf.measure import measure
 from engine.shelf.process import ShelfClient
-from engine.views import Progress, ShelfHealth, ShelfJob, ShelfRow, ShelfSize
+from engine.views import Progress, ShelfHealth, ShelfHolding, ShelfJob, ShelfRow
 
 _EXPORTS = {"folder": export_folder, "lines": export_lines, "markdown": export_markdown}
 _RENAME = "shelf_rename"
@@ -175,7 +175,7 @@ class ShelfCare:
             await shelves.attach_model(self._client(), name, model)
         return await self.health(name)
 
-    async def size(self, path: Path) -> ShelfSize | None:
+    async def size(self, path: Path) -> ShelfHolding | None:
         """How much a shelf's folder holds; None where it cannot be read."""
         return await asyncio.to_thread(measure, path)
 

@@ -231,7 +231,7 @@ class ShelfHealth:
 
 
 @dataclass(frozen=True, slots=True)
-class ShelfSize:
+class ShelfHolding:
     """What a shelf holds: entries, links between them, and bytes on disk."""
 
     entries: int

@@ -24,7 +24,7 @@ from desktop.widgets.flow import Flow
 from desktop.widgets.long_work import LongWork
 from desktop.widgets.text import GRID, muted, spaced
 from desktop.words import size
-from engine.views import ShelfHealth, ShelfJob, ShelfRow, ShelfSize
+from engine.views import ShelfHealth, ShelfHolding, ShelfJob, ShelfRow
 
 RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
 
@@ -45,7 +45,7 @@ class ShelfList(QWidget):
     def __init__(self) -> None:
         super().__init__()
         self._rows: list[ShelfRow] = []
-        self._sizes: Mapping[str, ShelfSize | None] = {}
+        self._sizes: Mapping[str, ShelfHolding | None] = {}
         self._healths: Mapping[str, ShelfHealth | str] = {}
         self.dialog: QDialog | None = None
         self.list = QTreeWidget()
@@ -115,7 +115,7 @@ class ShelfList(QWidget):
         self._update()
         return True
 
-    def show_facts(self, sizes: Mapping[str, ShelfSize | None], healths: Mapping[str, ShelfHealth | str]) -> None:
+    def show_facts(self, sizes: Mapping[str, ShelfHolding | None], healths: Mapping[str, ShelfHealth | str]) -> None:
         """By shelf, how much it holds, and how it is or why it does not say."""
         self._sizes, self._healths = sizes, healths
         self._show_facts()

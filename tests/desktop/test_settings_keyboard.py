@@ -139,6 +139,7 @@ async def test_a_walk_through_the_settings_without_a_mouse(tmp_path: Path, until
         write("second")
         press(Qt.Key.Key_Return)
         await until(lambda: window.shelves.list.topLevelItemCount() == 2)
+        window.activateWindow()  # offscreen there is no window manager to do it
         await until(window.isActiveWindow)
         tab_to(window.shelves.list)
         press(Qt.Key.Key_End)

@@ -11,7 +11,7 @@ from desktop.widgets.long_work import LongWork, time_left
 from desktop.widgets.shelves import ShelfList, about
 from desktop.windows.settings import SettingsWindow
 from engine.events import Event, ShelfJobChanged
-from engine.views import Progress, ShelfHealth, ShelfJob, ShelfSize
+from engine.views import Progress, ShelfHealth, ShelfHolding, ShelfJob
 from tests.desktop.living import Living, living, talk
 from tests.desktop.samples import SHELVES
 
@@ -142,7 +142,7 @@ def test_a_shelf_that_cannot_be_reached_is_explained(qtbot) -> None:
     page = ShelfList()
     qtbot.addWidget(page)
     page.show_shelves(SHELVES)
-    page.show_facts({"work": ShelfSize(1284, 3100, 4_200_000)}, {"work": HEALTHY})
+    page.show_facts({"work": ShelfHolding(1284, 3100, 4_200_000)}, {"work": HEALTHY})
     assert (column(page, "work", 2), column(page, "work", 4)) == ("1\u202f284", "4.2 MB")
     choose(page, "old-laptop")
     assert page.about.text().startswith("The folder /media/backup/memory is gone or cannot be opened.")
