@@ -9,7 +9,7 @@ _ROLE = QPalette.ColorRole
 _INK = {"light": "#1b1b1b", "dark": "#f0f0f0"}
 _COLOURS = {
     "light": {_ROLE.Window: "#f3f3f3", _ROLE.Base: "#ffffff", _ROLE.Button: "#eaeaea", _ROLE.AlternateBase: "#f7f7f7"},
-    "dark": {_ROLE.Window: "#2b2b2b", _ROLE.Base: "#222222", _ROLE.Button: "#3a3a3a", _ROLE.AlternateBase: "#272727"},
+    "dark": {_ROLE.Window: "#2b2b2b", _ROLE.Base: "#363636", _ROLE.Button: "#444444", _ROLE.AlternateBase: "#3c3c3c"},
 }
 
 
