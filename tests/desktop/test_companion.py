@@ -165,12 +165,7 @@ async def test_a_failed_task_is_made_with_another_model(tmp_path, until) -> None
             other = review.cards()[1].others
             assert other is not None and other.text() == "Retry with local/other-model"
             click(other)
-<<<<<<< HEAD
             await until(lambda: working.requests and one.engine.status().failed == 0)
-=======
-            await until(lambda: one.engine.status().failed == 0)
-            await until(lambda: working.requests)
->>>>>>> 8852955 (Test: the other model is waited for)
             assert len(refusing.requests) == 1
 
 
