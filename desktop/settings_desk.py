@@ -1,8 +1,10 @@
 """Ties the Settings window to the engine: a person's wishes out, what came of them in."""
 
+import asyncio
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from desktop.agents_desk import AgentsDesk
 from desktop.autostart import LoginFile, LoginRegistry
 from desktop.i18n import chinese, join, tr
 from desktop.shelves_desk import ShelvesDesk
@@ -24,6 +26,7 @@ class SettingsDesk:
         self, engine: "Engine", login: LoginFile | LoginRegistry, act: Act, use_shelf: Callable[[str], None]
     ) -> None:
         self._engine = engine
+        self._saving = asyncio.Lock()
         # Asked for once the page is looked at: a keyring may want to be opened.
         self._keys: dict[str, str] | None = None
         window = self.window = SettingsWindow(engine.settings, login, engine.providers(), engine.efforts)
@@ -33,11 +36,12 @@ class SettingsDesk:
         models.key_entered.connect(
             lambda provider, value, where: act("key", lambda: self._keep_key(provider, value, where), models.keys.tell)
         )
-        window.saved.connect(self._offer_undo)
+        window.wanted.connect(lambda key, value: act("setting", lambda: self._save(key, value), None))
         follow_undo(window.undo, engine, ("setting", "disconnect", "rename"), act, window.tell)
         window.groups.currentRowChanged.connect(lambda _: act("page", self._show_page, None))
         shelves.use.connect(use_shelf)
         self._shelves = ShelvesDesk(engine, shelves, act)
+        self._agents = AgentsDesk(engine, window.agents, act)
 
     async def show(self, shelves: list[ShelfRow]) -> None:
         """Bring lists and figures in line with the engine."""
@@ -57,6 +61,8 @@ class SettingsDesk:
         """What the page turned to needs to know."""
         if self.window.page() == "Shelves":
             await self._shelves.show(await self._engine.shelves())
+        elif self.window.page() == "Agents":
+            await self._agents.show()
         else:
             await self._show_models()
 
@@ -69,22 +75,29 @@ class SettingsDesk:
         summarising = all(self._engine.settings.get(key) for key in ("enabled", "consolidation.enabled"))
         window.privacy.show_rows(rows, summarising=summarising)
 
-    def _offer_undo(self, key: str, before: object) -> None:
+    async def _save(self, key: str, value: object) -> None:
         settings = self._engine.settings
-        now = settings.get(key)
+        async with self._saving:
+            before = settings.get(key)
+            try:
+                await settings.save({key: value})
+            except CompanionError as error:
+                self.window.refuse(key, error)
+                return
+        if value != before:
+            self._engine.undo.offer("setting", key, lambda: self._save_back(key, value, before))
 
-        async def back() -> None:
-            if settings.get(key) != now:
-                row = BY_KEY[key]
-                name = row.label_zh if chinese() else row.label_en
-                raise UserFixable(
-                    tr("The setting was not taken back"), tr("“{name}” was changed again since.", name=name)
-                )
-            settings.set(key, before)
-
-        self._engine.undo.offer("setting", key, back)
+    async def _save_back(self, key: str, value: object, before: object) -> None:
+        settings = self._engine.settings
+        if settings.get(key) != value:
+            row = BY_KEY[key]
+            name = row.label_zh if chinese() else row.label_en
+            raise UserFixable(tr("The setting was not taken back"), tr("“{name}” was changed again since.", name=name))
+        await settings.save({key: before})
 
     async def _test(self, place: int) -> None:
+        async with self._saving:
+            pass  # what was chosen a moment ago counts
         self.window.models.show_test(place, await self._engine.model_care.test(place))
 
     async def _names(self, provider: str, url: str) -> None:

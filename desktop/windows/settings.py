@@ -1,6 +1,7 @@
 """Settings, made from the settings table: one page per group, a search box on top, saved as changed."""
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 from PySide6.QtCore import Qt, QUrl, Signal
 from PySide6.QtGui import QDesktopServices, QResizeEvent, QShowEvent
@@ -20,6 +21,7 @@ from PySide6.QtWidgets import (
 from desktop.autostart import LoginFile, LoginRegistry
 from desktop.i18n import chinese, join, tr
 from desktop.icons import app_icon
+from desktop.widgets.agents import AgentList
 from desktop.widgets.banner import Banner
 from desktop.widgets.fields import Choice, Field, Toggle
 from desktop.widgets.geometry import window_keys
@@ -37,9 +39,9 @@ NARROW = 60 * GRID  # below this width the list of pages is a drop-down
 
 
 class SettingsWindow(QWidget):
-    """Reads and writes the settings itself; what needs the engine goes out through `models` and `shelves`."""
+    """Reads the settings itself; what is to be saved or needs the engine goes out as signals, of its pages too."""
 
-    saved = Signal(str, object)  # the key, and the value it had before
+    wanted = Signal(str, object)  # a key, and the value it is to have
 
     def __init__(
         self,
@@ -66,7 +68,7 @@ class SettingsWindow(QWidget):
         self.models = ModelList(title, help_text, providers, efforts)
         self.models.edited.connect(lambda routes: self._save(MODELS, routes))
         self.models.prices_edited.connect(lambda lines: self._save(PRICES, lines))
-        self.shelves, self.privacy = ShelfList(), PrivacyNote()
+        self.agents, self.shelves, self.privacy = AgentList(), ShelfList(), PrivacyNote()
         self.search = QLineEdit(placeholderText=tr("Search settings"), clearButtonEnabled=True)
         self.search.setAccessibleName(tr("Search settings"))
         self.search.textChanged.connect(self._filter)
@@ -111,7 +113,7 @@ class SettingsWindow(QWidget):
         self.note.hide()
 
     def _parts_of(self, group: str) -> list[QWidget]:
-        first: dict[str, QWidget] = {"Shelves": self.shelves, "Privacy": self.privacy}
+        first: dict[str, QWidget] = {"Agents": self.agents, "Shelves": self.shelves, "Privacy": self.privacy}
         parts = [first[group]] if group in first else []
         for row in SETTINGS:
             if row.group != group or row.key == SHELF:
@@ -215,24 +217,23 @@ class SettingsWindow(QWidget):
         self.search.clear()
         return searching
 
-    def _save(self, key: str, value: object) -> None:
-        before = self._settings.get(key)
-        try:
-            if value != before:
-                self._settings.set(key, value)
-        except CompanionError as error:
-            sentence = join(error.title, error.message, error.action)
-            if key == MODELS:
-                self.models.show_error(sentence)
-            else:
-                self.fields[key].show_unsaved(sentence, before)
-            return
+    def refuse(self, key: str, error: CompanionError) -> None:
+        """A wanted value could not be saved: say why beside it; the value in use stays."""
+        sentence = join(error.title, error.message, error.action)
+        if key in self.fields:
+            self.fields[key].show_unsaved(sentence, self._settings.get(key))
         if key in (MODELS, PRICES):
             self._show_models()
-        if key in self.fields:
-            self.fields[key].show_value(self._settings.get(key))
-        if value != before:
-            self.saved.emit(key, before)
+            self.models.show_error(sentence)
+
+    def _save(self, key: str, value: Any) -> None:
+        if value == self._settings.get(key):
+            if key in self.fields:
+                self.fields[key].show_value(value)
+            return
+        if key == MODELS:  # the next press counts from here, saved yet or not
+            self.models.show_value(value, self._settings.get(PRICES))
+        self.wanted.emit(key, value)
 
     def _filter(self, words: str) -> None:
         first = -1

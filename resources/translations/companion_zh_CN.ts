@@ -31,17 +31,21 @@
     <message><source>&amp;Welcome…</source><translation>欢迎(&amp;W)…</translation></message>
     <message><source>, </source><translation>，</translation></message>
     <message><source>A &amp;folder of your own…</source><translation>自选文件夹(&amp;F)…</translation></message>
+    <message><source>A connected agent finds what earlier conversations hold, and can keep something on purpose. What would change in its files is shown first, and can be taken back.</source><translation>已连接的智能体能查到以前会话的内容，也能主动保存要点。对其文件的更改会先显示出来，并且可以撤回。</translation></message>
     <message><source>A copy is made once a day while the shelf is in use</source><translation>使用书架期间每天制作一份副本</translation></message>
     <message><source>A fault in the program stopped “{name}”. Details: {path}</source><translation>程序故障导致“{name}”停止。详情见：{path}</translation></message>
     <message><source>A key is never shown again. It goes to its provider only.</source><translation>密钥不会再次显示，只会发送给其提供商。</translation></message>
     <message><source>A model gets parts of your conversations, secrets hidden, and its provider sees them. A model on this computer sends nothing away. More models, keys and limits are under Settings.</source><translation>模型会收到会话的部分内容（已隐藏机密），其提供方可以看到。本机上的模型不发送任何内容。更多模型、密钥和限额在设置中。</translation></message>
     <message><source>A new shelf</source><translation>新书架</translation></message>
+    <message><source>A paragraph in its instructions</source><translation>其说明文件中的一段文字</translation></message>
+    <message><source>A skill: when and how to use the memory</source><translation>技能：何时以及如何使用记忆</translation></message>
     <message><source>A summary appears here when enough was said, or when you press Summarise now.</source><translation>内容足够多时，或按“立即总结”后，摘要会显示在这里。</translation></message>
     <message><source>A task of “{name}” was discarded.</source><translation>“{name}”的一个任务已放弃。</translation></message>
     <message><source>Activity</source><translation>活动</translation></message>
     <message><source>Address</source><translation>地址</translation></message>
     <message><source>Address of the server, https://…/v1</source><translation>服务器地址，https://…/v1</translation></message>
     <message><source>Agent</source><translation>智能体</translation></message>
+    <message><source>Agents that use the memory</source><translation>使用记忆的智能体</translation></message>
     <message><source>All conversations are recorded: {amount}.</source><translation>记录全部会话：{amount}。</translation></message>
     <message><source>All projects</source><translation>所有项目</translation></message>
     <message><source>Another model</source><translation>添加其他模型</translation></message>
@@ -66,7 +70,10 @@
     <message><source>Calls appear here once a model was asked. Without a model nothing is sent anywhere.</source><translation>询问模型后，调用会显示在这里。没有模型时不会向任何地方发送内容。</translation></message>
     <message><source>Cancel</source><translation>取消</translation></message>
     <message><source>Cancel: {what}</source><translation>取消：{what}</translation></message>
+    <message><source>Change nothing</source><translation>不作更改</translation></message>
+    <message><source>Changed file</source><translation>更改的文件</translation></message>
     <message><source>Changed. Default: {default}</source><translation>已更改。默认值：{default}</translation></message>
+    <message><source>Changes in files</source><translation>文件中的更改</translation></message>
     <message><source>Check the files now</source><translation>立即检查文件</translation></message>
     <message><source>Checking…</source><translation>正在检查…</translation></message>
     <message><source>Choose a conversation to see what is kept of it.</source><translation>选择一个会话以查看保留的内容。</translation></message>
@@ -74,10 +81,17 @@
     <message><source>Click an entry, or press Enter on it in the list, to go there.</source><translation>点击一个条目，或在列表中按回车，即可转到该条目。</translation></message>
     <message><source>Closer</source><translation>放大</translation></message>
     <message><source>Comparing with earlier memories</source><translation>与先前的记忆比较</translation></message>
+    <message><source>Connect</source><translation>连接</translation></message>
     <message><source>Connect a shelf folder</source><translation>连接书架文件夹</translation></message>
+    <message><source>Connect {name}</source><translation>连接 {name}</translation></message>
+    <message><source>Connect {name}…</source><translation>连接 {name}…</translation></message>
     <message><source>Connected</source><translation>已连接</translation></message>
+    <message><source>Connected by an older version: connect again. {folder}</source><translation>由旧版本连接，请重新连接。{folder}</translation></message>
+    <message><source>Connected. It counts from the agent's next start.</source><translation>已连接。智能体下次启动后生效。</translation></message>
+    <message><source>Connected. {folder}</source><translation>已连接。{folder}</translation></message>
     <message><source>Connections</source><translation>关联</translation></message>
     <message><source>Connections appear here once there is a summary: what it covers, and which lessons come from it.</source><translation>有了摘要后，关联会显示在这里：它涵盖的内容，以及由它得出的经验。</translation></message>
+    <message><source>Connect…</source><translation>连接…</translation></message>
     <message><source>Conversation</source><translation>会话</translation></message>
     <message><source>Conversation that cannot be read</source><translation>无法读取的会话</translation></message>
     <message><source>Conversations</source><translation>会话</translation></message>
@@ -101,6 +115,10 @@
     <message><source>Discard…</source><translation>丢弃…</translation></message>
     <message><source>Disconnect</source><translation>断开</translation></message>
     <message><source>Disconnect the shelf “{name}”?</source><translation>断开书架“{name}”？</translation></message>
+    <message><source>Disconnect {name}</source><translation>断开 {name}</translation></message>
+    <message><source>Disconnect {name}…</source><translation>断开 {name}…</translation></message>
+    <message><source>Disconnected.</source><translation>已断开。</translation></message>
+    <message><source>Disconnect…</source><translation>断开…</translation></message>
     <message><source>Do &amp;not mention again</source><translation>不再提示(&amp;N)</translation></message>
     <message><source>Do not forget it</source><translation>不遗忘</translation></message>
     <message><source>Do not keep</source><translation>不保存</translation></message>
@@ -185,6 +203,7 @@
     <message><source>Links</source><translation>关联</translation></message>
     <message><source>Log of the companion</source><translation>本程序的日志</translation></message>
     <message><source>Logs that are not simply fine</source><translation>有问题的日志</translation></message>
+    <message><source>Looking for agents…</source><translation>正在查找智能体…</translation></message>
     <message><source>Looking for conversations…</source><translation>正在查找会话…</translation></message>
     <message><source>Make missing &amp;vectors</source><translation>生成缺少的向量(&amp;V)</translation></message>
     <message><source>Making vectors for the shelf “{name}”</source><translation>正在为书架“{name}”生成向量</translation></message>
@@ -208,6 +227,7 @@
     <message><source>Name of the new shelf</source><translation>新书架的名称</translation></message>
     <message><source>Needs attention</source><translation>需要注意</translation></message>
     <message><source>Needs attention: {what}</source><translation>需要注意：{what}</translation></message>
+    <message><source>New file</source><translation>新文件</translation></message>
     <message><source>New name of the shelf “{name}”</source><translation>书架“{name}”的新名称</translation></message>
     <message><source>New shelf</source><translation>新建书架</translation></message>
     <message><source>No call fits this filter.</source><translation>没有符合此筛选条件的调用。</translation></message>
@@ -224,8 +244,10 @@
     <message><source>Not asked yet since the start</source><translation>启动后尚未询问</translation></message>
     <message><source>Not changed: {why}</source><translation>未更改：{why}</translation></message>
     <message><source>Not connected</source><translation>未连接</translation></message>
+    <message><source>Not connected. {folder}</source><translation>未连接。{folder}</translation></message>
     <message><source>Not no&amp;w</source><translation>暂不(&amp;W)</translation></message>
     <message><source>Not now</source><translation>以后再说</translation></message>
+    <message><source>Not on this machine.</source><translation>本机没有安装。</translation></message>
     <message><source>Not recording yet: one question is open</source><translation>尚未开始记录：有一个问题等待回答</translation></message>
     <message><source>Not usable</source><translation>无法使用</translation></message>
     <message><source>Nothing can be changed here until then, and nothing new is recorded.</source><translation>在此之前无法在这里更改设置，也不会记录新内容。</translation></message>
@@ -278,6 +300,7 @@
     <message><source>Remove key</source><translation>移除密钥</translation></message>
     <message><source>Remove the key of {name}?</source><translation>要移除 {name} 的密钥吗？</translation></message>
     <message><source>Remove {name}</source><translation>移除 {name}</translation></message>
+    <message><source>Removed file</source><translation>移除的文件</translation></message>
     <message><source>Rena&amp;me…</source><translation>重命名(&amp;M)…</translation></message>
     <message><source>Rename the shelf</source><translation>重命名书架</translation></message>
     <message><source>Reset</source><translation>重置</translation></message>
@@ -370,6 +393,7 @@
     <message><source>The summary is being made</source><translation>正在生成摘要</translation></message>
     <message><source>The vectors are those of another model.</source><translation>现有向量来自另一个模型。</translation></message>
     <message><source>There is more on the shelf than is shown here.</source><translation>书架上的内容多于此处所示。</translation></message>
+    <message><source>There is nothing to change.</source><translation>没有需要更改的内容。</translation></message>
     <message><source>Thinking effort</source><translation>思考强度</translation></message>
     <message><source>Thinking effort of {name}</source><translation>{name} 的思考强度</translation></message>
     <message><source>This conversation is being summarised already</source><translation>此会话正在总结中</translation></message>
@@ -377,8 +401,10 @@
     <message><source>This desktop shows no tray icons</source><translation>此桌面不显示托盘图标</translation></message>
     <message><source>This entry belongs to no conversation recorded here.</source><translation>此条目不属于这里记录的任何会话。</translation></message>
     <message><source>This entry was written by somebody else; it belongs to no conversation recorded here.</source><translation>此条目由他人写入；不属于这里记录的任何会话。</translation></message>
+    <message><source>This is changed, and nothing else. A copy of each file is kept.</source><translation>只更改这些内容，每个文件都保留一份副本。</translation></message>
     <message><source>This model is in the list already.</source><translation>列表中已有此模型。</translation></message>
     <message><source>Tokens</source><translation>Token</translation></message>
+    <message><source>Tools to look into the memory and to keep something</source><translation>查阅记忆和保存要点的工具</translation></message>
     <message><source>Type or paste the key first.</source><translation>请先输入或粘贴密钥。</translation></message>
     <message><source>Type the address of the server.</source><translation>请填写服务器地址。</translation></message>
     <message><source>Type the name of the model.</source><translation>请输入模型名称。</translation></message>
@@ -394,6 +420,8 @@
     <message><source>Waiting for you: {n}</source><translation>等待你处理：{n}</translation></message>
     <message><source>Waiting until they can be done</source><translation>等待可以处理</translation></message>
     <message><source>Welcome</source><translation>欢迎</translation></message>
+    <message><source>What fits, at the start and with each question</source><translation>启动时及每次提问时附上相关内容</translation></message>
+    <message><source>What fits, with each question</source><translation>每次提问时附上相关内容</translation></message>
     <message><source>What happens now</source><translation>接下来会怎样</translation></message>
     <message><source>What is said from now on is recorded.</source><translation>从现在起的对话会被记录。</translation></message>
     <message><source>What is shown</source><translation>显示内容</translation></message>
@@ -433,12 +461,14 @@
     <message><source>failed {n} times</source><translation>失败 {n} 次</translation></message>
     <message><source>free</source><translation>免费</translation></message>
     <message><source>free of charge</source><translation>免费</translation></message>
+    <message><source>from an older version: connect again</source><translation>来自旧版本，请重新连接</translation></message>
     <message><source>has</source><translation>包含</translation></message>
     <message><source>in use</source><translation>使用中</translation></message>
     <message><source>is contradicted by</source><translation>与之矛盾的有</translation></message>
     <message><source>is covered by</source><translation>被涵盖于</translation></message>
     <message><source>is refined by</source><translation>被细化为</translation></message>
     <message><source>is replaced by</source><translation>被取代为</translation></message>
+    <message><source>its file cannot be read</source><translation>其文件无法读取</translation></message>
     <message><source>just now</source><translation>刚刚</translation></message>
     <message><source>key from {variable}</source><translation>密钥来自 {variable}</translation></message>
     <message><source>key in a private file</source><translation>密钥在私有文件中</translation></message>
@@ -453,6 +483,7 @@
     <message><source>never asked</source><translation>从未调用</translation></message>
     <message><source>no key</source><translation>没有密钥</translation></message>
     <message><source>none</source><translation>无</translation></message>
+    <message><source>not connected</source><translation>未连接</translation></message>
     <message><source>off</source><translation>关</translation></message>
     <message><source>on</source><translation>开</translation></message>
     <message><source>on this machine</source><translation>本机</translation></message>
@@ -463,6 +494,7 @@
     <message><source>shown here only</source><translation>仅在此处显示</translation></message>
     <message><source>stays on this computer</source><translation>留在本机</translation></message>
     <message><source>summaries</source><translation>摘要</translation></message>
+    <message><source>taken by something else</source><translation>已被其他内容占用</translation></message>
     <message><source>the account at the provider</source><translation>提供商处的账户</translation></message>
     <message><source>the key</source><translation>密钥</translation></message>
     <message><source>the model's answer</source><translation>模型的回答</translation></message>

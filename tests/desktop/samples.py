@@ -5,6 +5,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from engine.views import (
+    AgentPart,
+    AgentRow,
     Attempt,
     Backlog,
     Conversation,
@@ -233,4 +235,31 @@ ROUTE_ROWS = [
         fault="Ollama does not answer at 127.0.0.1:11434.",
         action="Start Ollama.",
     ),
+]
+AGENTS = [
+    AgentRow(
+        id="claude",
+        title="Claude Code",
+        found=True,
+        home="/home/alex/.claude",
+        program="/usr/bin/claude",
+        parts=(
+            AgentPart("mcp", "connected", ("/home/alex/.claude.json",), True),
+            AgentPart("hooks", "outdated", ("/home/alex/.claude/settings.json",), True),
+            AgentPart("skill", "connected", ("/home/alex/.claude/skills/hypatia-memory/SKILL.md",), True),
+            AgentPart("instructions", "absent", ("/home/alex/.claude/CLAUDE.md",), False),
+        ),
+    ),
+    AgentRow(
+        id="dsh",
+        title="DSH",
+        found=True,
+        home="/home/alex/.dsh",
+        program="",
+        parts=(
+            AgentPart("mcp", "absent", ("/home/alex/.dsh/cordis.patch.yml",), True),
+            AgentPart("skill", "taken", ("/home/alex/.dsh/skills",), True, "Another skill has this name."),
+        ),
+    ),
+    AgentRow(id="codex", title="Codex", found=False, home="/home/alex/.codex", program="", parts=()),
 ]

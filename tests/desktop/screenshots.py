@@ -91,6 +91,7 @@ async def stage() -> None:
     welcome.show_models(samples.OFFERS)
     welcome.show_found(samples.FOUND, samples.conversations(now))
     settings.shelves.show_shelves(samples.SHELVES)
+    settings.agents.show_agents(samples.AGENTS)
     settings.models.show_usage(
         usage_line(Use(calls=14, tokens=48_310, money=0.034, free_calls=3, free_tokens=6120), 200_000, 0.5, "USD")
     )

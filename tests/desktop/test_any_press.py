@@ -102,6 +102,13 @@ async def press_on(chance: random.Random, one: Living, times: int) -> None:
     every_sentence_is_one(window)
 
 
+@pytest.fixture(autouse=True)
+def a_home_of_its_own(tmp_path: Path, monkeypatch) -> None:
+    """Connecting an agent writes into the person's home."""
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    (tmp_path / "home" / ".claude").mkdir(parents=True)
+
+
 @pytest.mark.parametrize("seed", [1, 2, 3])
 async def test_whatever_is_pressed_leaves_a_sane_program(tmp_path: Path, until: Callable, seed: int) -> None:
     chance = random.Random(seed)

@@ -204,9 +204,8 @@ async def test_a_model_is_added_tested_and_its_key_kept(tmp_path, until) -> None
             models.adding.model.setText("qwen3:8b")
             models.adding.url.setText(server.url)
             models.adding.add.click()
-            assert one.engine.settings.get(MODELS) == [
-                {"provider": "ollama", "model": "qwen3:8b", "baseUrl": server.url}
-            ]
+            wanted = [{"provider": "ollama", "model": "qwen3:8b", "baseUrl": server.url}]
+            await until(lambda: one.engine.settings.get(MODELS) == wanted)
             await until(lambda: len(models.cards()) == 1)
             models.cards()[0].test.click()
             await until(lambda: "answered in" in models.cards()[0].result.text())
@@ -302,12 +301,12 @@ async def test_start_at_login_follows_the_real_file(tmp_path) -> None:
         assert not box.isChecked()
 
 
-async def test_a_setting_that_cannot_be_written_is_said_at_the_field(tmp_path: Path) -> None:
+async def test_a_setting_that_cannot_be_written_is_said_at_the_field(tmp_path: Path, until) -> None:
     async with living(tmp_path, answer="now") as one:
         one.home.settings_file.write_text("this is = = no TOML", "utf-8")
         field = one.companion.open_settings("General").fields["notifications.enabled"]
         field.editor.click()
-        assert "TOML" in field.error.text()
+        await until(lambda: "TOML" in field.error.text())
         assert one.home.settings_file.read_text("utf-8") == "this is = = no TOML"
 
 

@@ -15,6 +15,7 @@ from engine.settings import Settings
 from engine.views import RouteTest
 from tests.desktop.living import living
 from tests.desktop.samples import PROVIDERS, ROUTE_ROWS, efforts
+from tests.desktop.saving import save_at_once
 from tests.tools.model_server import ModelServer, listing, status
 
 MODELS = "consolidation.models"
@@ -32,6 +33,7 @@ def settings(tmp_path: Path) -> Settings:
 @pytest.fixture
 def window(qtbot, settings: Settings, tmp_path: Path) -> SettingsWindow:
     one = SettingsWindow(settings, LoginFile(tmp_path / "x.desktop", b""), PROVIDERS, efforts)
+    save_at_once(one, settings)
     qtbot.addWidget(one)
     one.resize(800, 900)
     one.show()

@@ -9,10 +9,8 @@ from PySide6.QtWidgets import QApplication, QWidget
 
 from desktop import i18n
 from desktop.autostart import LoginFile
-from desktop.menu import CompanionMenu
 from desktop.windows.review import ReviewWindow
 from desktop.windows.settings import SettingsWindow
-from desktop.windows.status import StatusWindow
 from engine.settings import Settings
 from engine.views import Undoable
 from tests.desktop import samples
@@ -41,18 +39,10 @@ def settings_window(tmp_path: Path) -> SettingsWindow:
     one.models.show_usage("Used today: 14 calls, 48 310 tokens, 0.034 USD, 3 calls of unknown price")
     one.models.cards()[0].price.click()
     one.shelves.show_shelves(samples.SHELVES)
+    one.agents.show_agents(samples.AGENTS)
     one.privacy.show_rows(samples.ROUTE_ROWS, summarising=True)
     one.undo.show_steps([Undoable(1, "setting", "queue.maxAttempts", time.time() + 600)])
     one.fields["queue.retryDelayMs"].show_error("It must be a whole number of at least 100. Not saved.")
-    return one
-
-
-def status_window(tmp_path: Path) -> StatusWindow:
-    menu = CompanionMenu()
-    menu.show_shelves(samples.SHELVES)
-    one = StatusWindow(menu)
-    one.show_status(samples.DEGRADED, samples.NOW)
-    one._kept_menu = menu  # type: ignore[attr-defined]
     return one
 
 
@@ -65,7 +55,6 @@ def review_window(tmp_path: Path) -> ReviewWindow:
 
 MAKERS: dict[str, Callable[[Path], QWidget]] = {
     "settings": settings_window,
-    "status": status_window,
     "review": review_window,
 }
 

@@ -78,7 +78,8 @@ async def test_a_walk_through_the_settings_without_a_mouse(tmp_path: Path, until
         press(Qt.Key.Key_A, modifier=CTRL)
         write("4")
         press(Qt.Key.Key_Return)
-        assert get("queue.maxAttempts") == 4 and window.fields["queue.maxAttempts"].error.isHidden()
+        await until(lambda: get("queue.maxAttempts") == 4)
+        assert window.fields["queue.maxAttempts"].error.isHidden()
         press(Qt.Key.Key_Escape)
         assert window.search.text() == "" and window.isVisible()
         tab_to(window.undo.undo)
@@ -88,10 +89,10 @@ async def test_a_walk_through_the_settings_without_a_mouse(tmp_path: Path, until
         turn_to(window, "Recording")
         tab_to(window.fields["collector.enabled"].editor)
         press(Qt.Key.Key_Space)
-        assert get("collector.enabled") is False
+        await until(lambda: get("collector.enabled") is False)
         tab_to(window.fields["collector.enabled"].reset)
         press(Qt.Key.Key_Space)
-        assert get("collector.enabled") is True
+        await until(lambda: get("collector.enabled") is True)
 
         turn_to(window, "General")
         tab_to(window.fields["ui.colorScheme"].editor)
@@ -115,19 +116,19 @@ async def test_a_walk_through_the_settings_without_a_mouse(tmp_path: Path, until
             tab_to(adding.url)
             write("http://127.0.0.1:9/v1")
             press(Qt.Key.Key_Return)
-        assert [route["model"] for route in get("consolidation.models")] == ["one", "two"]
+        await until(lambda: [route["model"] for route in get("consolidation.models")] == ["one", "two"])
         tab_to(window.models.cards()[1].grip)
         press(Qt.Key.Key_Up, modifier=ALT)
-        assert [route["model"] for route in get("consolidation.models")] == ["two", "one"]
+        await until(lambda: [route["model"] for route in get("consolidation.models")] == ["two", "one"])
         tab_to(window.models.cards()[0].effort)
         press(Qt.Key.Key_Down)
-        assert get("consolidation.models")[0]["reasoningEffort"] == "off"
+        await until(lambda: get("consolidation.models")[0].get("reasoningEffort") == "off")
         tab_to(window.models.cards()[0].test)
         press(Qt.Key.Key_Space)
         await until(lambda: "Stopped at" in window.models.cards()[0].result.text())
         tab_to(window.models.cards()[1].remove)
         press(Qt.Key.Key_Space)
-        assert [route["model"] for route in get("consolidation.models")] == ["two"]
+        await until(lambda: [route["model"] for route in get("consolidation.models")] == ["two"])
 
         turn_to(window, "Shelves")
         await until(lambda: window.shelves.list.topLevelItemCount() == 1)

@@ -13,6 +13,7 @@ from desktop.widgets.scheme import Scheme, is_dark
 from desktop.windows.settings import NARROW, SettingsWindow
 from engine.settings import BY_KEY, SETTINGS, Settings
 from tests.desktop.samples import PROVIDERS, efforts
+from tests.desktop.saving import save_at_once
 
 
 @pytest.fixture
@@ -25,6 +26,7 @@ def window(qtbot, settings: Settings, tmp_path: Path) -> SettingsWindow:
     opened: list[str] = []
     login = LoginFile(tmp_path / "x.desktop", b"")
     one = SettingsWindow(settings, login, PROVIDERS, efforts, open_file=opened.append)
+    save_at_once(one, settings)
     one.opened = opened  # type: ignore[attr-defined]
     qtbot.addWidget(one)
     one.show()
@@ -40,7 +42,7 @@ def typed(qtbot, editor: QLineEdit, text: str) -> None:
 
 def test_a_changed_value_is_marked_and_can_be_put_back(window: SettingsWindow, settings: Settings, qtbot) -> None:
     field, told = window.fields["queue.maxAttempts"], []
-    window.saved.connect(lambda key, before: told.append((key, before)))
+    window.wanted.connect(lambda key, value: told.append((key, value)))
     window.open_at("queue.maxAttempts")
     assert field.changed.isHidden() and field.reset.isHidden()
     typed(qtbot, field.editor, "7")
@@ -51,7 +53,7 @@ def test_a_changed_value_is_marked_and_can_be_put_back(window: SettingsWindow, s
     qtbot.keyClick(field.reset, Qt.Key.Key_Space)
     assert settings.get("queue.maxAttempts") == 3 and field.editor.text() == "3"
     assert field.changed.isHidden() and field.editor.hasFocus()
-    assert told == [("queue.maxAttempts", 3), ("queue.maxAttempts", 7)]
+    assert told == [("queue.maxAttempts", 7), ("queue.maxAttempts", 3)]
 
 
 def test_a_refused_value_stays_with_its_reason_and_the_focus(window: SettingsWindow, settings, qtbot) -> None:

@@ -23,13 +23,13 @@ async def test_a_changed_setting_is_taken_back_by_the_keyboard(tmp_path, until: 
         await until(window.isActiveWindow)
         assert window.undo.isHidden()
         window.fields["collector.enabled"].editor.click()
+        await until(window.undo.isVisible)
         editor = window.fields["companion.idleCloseMinutes"].editor
         window.open_at("companion.idleCloseMinutes")
         editor.selectAll()
         qtbot.keyClicks(editor, "45")
         qtbot.keyClick(editor, Qt.Key.Key_Return)
-        assert window.undo.isVisible()
-        assert window.undo.text.text() == "“A conversation has ended after (minutes)” was changed."
+        await until(lambda: window.undo.text.text() == "“A conversation has ended after (minutes)” was changed.")
         window.groups.setFocus()
         qtbot.keyClick(window.groups, Qt.Key.Key_Z, Qt.KeyboardModifier.ControlModifier)
         await until(lambda: one.engine.settings.get("companion.idleCloseMinutes") == 30)
@@ -44,6 +44,7 @@ async def test_a_setting_that_changed_again_is_left_alone(tmp_path, until: Calla
     async with living(tmp_path, answer="now") as one:
         window = one.companion.open_settings("Recording")
         window.fields["collector.enabled"].editor.click()
+        await until(window.undo.isVisible)
         one.engine.settings.set("collector.enabled", True)  # from the command line, say
         window.undo.undo.click()
         await until(lambda: "was changed again" in window.note.text())

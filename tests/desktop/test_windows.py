@@ -28,6 +28,7 @@ from tests.desktop.samples import (
     UNANSWERED,
     efforts,
 )
+from tests.desktop.saving import save_at_once
 
 NO_KEYS = (Qt.MouseButton.NoButton, Qt.KeyboardModifier.NoModifier)
 QUIET = Qt.ScrollPhase.NoScrollPhase
@@ -59,6 +60,7 @@ def settings(tmp_path: Path) -> Settings:
 @pytest.fixture
 def window(qtbot, settings: Settings, tmp_path: Path) -> SettingsWindow:
     one = SettingsWindow(settings, LoginFile(tmp_path / "x.desktop", b""), PROVIDERS, efforts)
+    save_at_once(one, settings)
     qtbot.addWidget(one)
     one.show()
     return one
