@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from engine.app import Engine
 
 DONE, FAILED, USAGE, UNREACHABLE = 0, 1, 2, 3
-_PATIENCE = 10.0
+_PATIENCE, _COMMAND = 10.0, 4.0
 _ANSWER, _LONG_ANSWER = 60.0, 24 * 3600.0
 
 type Call = Callable[[str, dict[str, Any]], Awaitable[Any]]
@@ -463,17 +463,19 @@ async def _engine(home: Home, *, work: bool = False) -> AsyncIterator[Call]:
 async def _own(home: Home) -> "Engine | None":
     """An engine of our own, or None when another process has one that answers.
 
-    Another command may hold the lock for a moment without answering yet.
+    Another command holds the lock for a moment, and ends while it answers: its end is awaited for a while.
     """
     from engine.app import AlreadyRunning, Engine
 
-    deadline = time.monotonic() + _PATIENCE
-    while time.monotonic() < deadline:
+    began = time.monotonic()
+    while time.monotonic() < began + _PATIENCE:
         try:
             return await Engine.open(home)
         except AlreadyRunning:
-            if await answers(home, patience=1.0):
+            long = time.monotonic() > began + _COMMAND
+            if await (answers(home, patience=1.0) if long else stays(home, patience=1.0)):
                 return None
+            await asyncio.sleep(0.05)
     raise NotReachable
 
 

@@ -23,6 +23,7 @@ from engine.sources.model import Cursor, FoundLog, Header, LogEvent, Place, Rang
 CHUNK = 1 << 20
 MAX_RECORD = 16 << 20
 HEAD_LINES = 400
+ENOUGH = 100  # records by which a file has said who it is, if it ever does
 HEAD_BYTES = 8 << 20
 _TAIL = 64
 _WINDOW_MAX = 128 << 20
@@ -290,7 +291,7 @@ class LineLog:
 def head(text: Text) -> Iterator[dict[str, Any]]:
     """The first records of a log, as far as anybody looks for who a conversation is."""
     for number, line in enumerate(lines(text, 0)):
-        if number >= HEAD_LINES or line.end > HEAD_BYTES:
+        if number >= HEAD_LINES or line.start > HEAD_BYTES:
             return
         if line.data is not None and (row := parse(line.data)) is not None:
             yield row

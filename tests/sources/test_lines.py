@@ -151,7 +151,7 @@ def test_the_environment_may_name_several_folders(tmp_path: Path) -> None:
     assert CLAUDE.homes({}) == [Path.home() / ".claude"] and CODEX.homes({"CODEX_HOME": ""}) == [Path.home() / ".codex"]
 
 
-def record(number: int, text: str, **more: Any) -> bytes:
+def record(number: int, text: Any, **more: Any) -> bytes:
     """A prompt of Claude Code as one line."""
     row = {
         "type": "user",
@@ -277,6 +277,34 @@ def test_a_line_too_long_is_left_out_and_said(tmp_path: Path) -> None:
     reader, events = read(CLAUDE, found(CLAUDE, path))
     assert said(events)[0] == ["before", "after"]
     assert reader.status == "partly" and "16 MB" in reader.reason
+
+
+def test_a_file_that_never_says_where_it_is_at_work_is_read_all_the_same(tmp_path: Path) -> None:
+    path = tmp_path / "projects" / "-demo" / "one.jsonl"
+    path.parent.mkdir(parents=True)
+    path.write_bytes(b"".join(record(number % 60, "x", cwd=None) for number in range(lines.ENOUGH - 1)))
+    reader, events = read(CLAUDE, found(CLAUDE, path))
+    assert reader.header is None and events == []  # it may still say
+    with path.open("ab") as file:
+        file.write(record(0, "y", cwd=None))
+    reader, events = read(CLAUDE, found(CLAUDE, path), reader.cursor)
+    assert reader.header is not None and reader.header.cwd is None and len(said(events)[0]) == lines.ENOUGH
+    source = next(log for log in CODEX.discover(DATA / "codex").logs if "10-16" in log.path.name)
+    _, *rest = source.path.read_bytes().splitlines(keepends=True)
+    rollout = tmp_path / "sessions" / source.path.name
+    rollout.parent.mkdir()
+    rollout.write_bytes(b"{damaged\n" + b"".join(rest * 3))
+    reader, events = read(CODEX, found(CODEX, rollout))
+    assert reader.header is not None and reader.header.cwd == "/home/alex/code/demo" and len(said(events)[0]) == 9
+
+
+def test_a_first_record_with_a_big_picture_hides_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "projects" / "-demo" / "one.jsonl"
+    path.parent.mkdir(parents=True)
+    picture = {"type": "image", "source": {"type": "base64", "data": "A" * 9_000_000}}
+    path.write_bytes(record(0, [{"type": "text", "text": "look"}, picture]))
+    _, events = read(CLAUDE, found(CLAUDE, path))
+    assert said(events)[0] == ["look"] and "AAAA" not in str(events)
 
 
 def test_a_file_cut_back_or_replaced_begins_again(tmp_path: Path) -> None:

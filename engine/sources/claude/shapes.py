@@ -8,7 +8,7 @@ from typing import Any, Literal, NamedTuple
 
 from engine.sources.claude.discovery import is_subagent
 from engine.sources.claude.words import BLOCKS, content, queued, whose, words
-from engine.sources.lines import Text, mapping, milliseconds, parse, text_of
+from engine.sources.lines import ENOUGH, Text, mapping, milliseconds, parse, text_of
 from engine.sources.model import FoundLog, Header, LogEvent, Place
 
 _BOOKKEEPING_NAMES = """
@@ -40,17 +40,19 @@ class State(NamedTuple):
 
 
 def read_header(found: FoundLog, records: Iterator[dict[str, Any]]) -> Header | None:
-    """Who a conversation is, by the first records that have a time and a folder."""
+    """Who a conversation is, by the first records that have a time and a folder; in time, without a folder too."""
     created: int | None = None
-    cwd = None
+    cwd = ""
+    count = 0
     for row in records:
+        count += 1
         if created is None:
             created = milliseconds(row.get("timestamp"))
         if cwd := text_of(row.get("cwd")):
             break
-    if created is None or not cwd:
+    if created is None or not (cwd or count >= ENOUGH):
         return None
-    return Header(found.session_id, found.version, created, cwd, is_subagent(found.path))
+    return Header(found.session_id, found.version, created, cwd or None, is_subagent(found.path))
 
 
 class ClaudeShape:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import Any, Literal, NamedTuple
 
 from engine.sources.codex.words import from_person, injected, plain, said, words
-from engine.sources.lines import Text, lines, mapping, milliseconds, parse, text_of
+from engine.sources.lines import ENOUGH, Text, lines, mapping, milliseconds, parse, text_of
 from engine.sources.model import FoundLog, Header, LogEvent, Place
 
 _OTHER_TYPES_NAMES = """
@@ -72,9 +72,19 @@ def bare_end(known: list[Any]) -> int:
 
 
 def read_header(found: FoundLog, records: Iterator[dict[str, Any]]) -> Header | None:
-    """Who a thread is, by its first line; a later one of the same kind tells of a parent or of a resumption."""
+    """Who a thread is, by its first line; a later one of the same kind tells of a parent or of a resumption.
+
+    Without one, as when it is damaged, the records of turns tell where the thread is at work.
+    """
+    begun: int | None = None
+    cwd = ""
+    count = 0
     for row in records:
+        count += 1
+        begun = begun if begun is not None else milliseconds(row.get("timestamp"))
         if row.get("type") != "session_meta":
+            if row.get("type") == "turn_context":
+                cwd = cwd or text_of(mapping(row.get("payload")).get("cwd"))
             continue
         meta = mapping(row.get("payload"))
         created = milliseconds(meta.get("timestamp")) or milliseconds(row.get("timestamp")) or 0
@@ -85,7 +95,7 @@ def read_header(found: FoundLog, records: Iterator[dict[str, Any]]) -> Header | 
         return Header(
             found.session_id, found.version, created, text_of(meta.get("cwd")) or None, subagent, seed, forked
         )
-    return None
+    return Header(found.session_id, found.version, begun or 0, cwd or None, False) if count >= ENOUGH else None
 
 
 class CodexShape:
