@@ -10,10 +10,11 @@ import pytest
 import zstandard
 
 from engine.collector.collector import Rules
-from engine.collector.spans import Caps
+from engine.collector.spans import Caps, transcript_lines
 from engine.ledger.agents import Agents
 from engine.policy.fences import fence
 from engine.sources.agents import BY_KEY
+from engine.sources.claude import CLAUDE
 from tests.sources.reading import DATA
 from tests.sources.test_lines import EXPECTED, agent_messages
 from tests.tools.memory import Memory, content, memory
@@ -469,3 +470,44 @@ async def test_our_own_recall_is_never_logged(tmp_path: Path) -> None:
         whole: Any = await m.picture()
         assert "remembered" not in str(whole) and "memory_recall" not in str(whole)
         assert await texts(m) == ["hello", "let me see", "hi", "hello there", "Before.\nAfter."]
+
+
+async def test_answers_to_a_question_join_the_transcript_and_are_no_message(tmp_path: Path) -> None:
+    """architecture.md 4.19; the shape is Claude Code's own: answers by the text of their question."""
+    async with memory(tmp_path) as m:
+        talk = Claude(m.claude)
+        asked = talk.user("Set it up.")
+        question = {"question": "Which port?", "header": "Port", "options": [{"label": "8003"}]}
+        call = {"type": "tool_use", "id": "t1", "name": "AskUserQuestion", "input": {"questions": [question]}}
+        talk.record(
+            "assistant", message={"id": "m1", "role": "assistant", "content": [call], "stop_reason": "tool_use"}
+        )
+        result = {"type": "tool_result", "tool_use_id": "t1", "content": "User has answered your questions"}
+        talk.user([result], toolUseResult={"questions": [question], "answers": {"Which port?": "8003"}})
+        talk.write()
+        await m.settle()
+        assert await texts(m) == ["Set it up."]
+        (found,) = CLAUDE.discover(m.claude).logs
+        lines = transcript_lines(CLAUDE.open(found, None).read(), found.session_id, {asked})
+        assert [(line.role, line.text) for line in lines] == [
+            ("U", "Set it up."), ("T", "ask_user_question ✅"), ("U", "Which port? — 8003"),
+        ]  # fmt: skip
+
+
+async def test_files_that_vanish_take_nothing_off_the_shelf(tmp_path: Path) -> None:
+    """Claude Code deletes its transcripts after weeks, a person may delete any."""
+    async with memory(tmp_path) as m:
+        talk, other = Claude(m.claude), Claude(m.claude, "22222222-0000-4000-8000-000000000002")
+        for one in (talk, other):
+            one.user("hello")
+            one.assistant("hi")
+            one.write()
+        await m.settle()
+        talk.path.unlink()
+        other.user("still here")
+        other.write()
+        await m.settle()
+        assert sorted(await texts(m)) == ["hello", "hello", "hi", "hi", "still here"]
+        shutil.rmtree(m.claude)
+        await m.settle()
+        assert len(await texts(m)) == 5 and await m.statuses() == {}
