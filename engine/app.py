@@ -791,6 +791,8 @@ class Engine:
             self.tasks_done += 1
         if isinstance(event, TaskSettled | TaskFailed) and event.kind in ("consolidate", "cascade") and self._work:
             self._work.contents.invalidate(event.session_id)
+        if isinstance(event, Forgotten):
+            self.memory.recall.changed()
         if isinstance(event, Forgotten) and self._work is not None:
             self._work.contents.forget(event.session_id)
             self.memory.recall.changed()

@@ -287,6 +287,7 @@ def _status_text(status: dict[str, Any]) -> str:
         f" {status['tokens_today']} tokens used today.",
         f"Tasks: {status['pending']} pending, {status['deferred']} waiting, {status['failed']} failed.",
         _spent_text(status["budget"]),
+        _recall_text(status["recall"]),
     ]
     lines += [
         f"Model {r['route']}: {_HEALTH.get(r['state'], r['state'])}. {r['reason']} {r['action']}".rstrip()
@@ -295,6 +296,16 @@ def _status_text(status: dict[str, Any]) -> str:
     lines += [f"! {p['title']}: {p['message']} {p['action']}".rstrip() for p in status["problems"]]
     lines += [f"! {f['status']}: {f['path']}\n    {f['reason']}" for f in status["files"] if f["reason"]]
     return "\n".join(lines)
+
+
+def _recall_text(recall: dict[str, Any]) -> str:
+    if not recall["enabled"] or not recall["agents"]:
+        return "Agents may not read the memory."
+    short = f" Last time {recall['degraded']}." if recall["degraded"] else ""
+    return (
+        f"Agents: {recall['answered']} calls answered, {recall['failed']} not; of their statements {recall['stored']}"
+        f" are stored, {recall['pending']} wait for the shelf, {recall['proposed']} for you.{short}"
+    )
 
 
 def _spent_text(budget: dict[str, Any]) -> str:

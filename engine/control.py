@@ -55,6 +55,7 @@ async def _dispatch(engine: "Engine", method: str, params: dict[str, Any]) -> An
                 "routes": [{**asdict(one), "route": str(one.route)} for one in engine.health()],
                 "budget": asdict(await engine.standing()),
                 "sources": [asdict(one) for one in await engine.sources()],
+                "recall": await engine.agent_server.health(),
                 "running": engine.following,
             }
         case "tasks":

@@ -8,8 +8,8 @@ import time
 from pathlib import Path
 from typing import Any
 
+from engine.memory.answers import Where
 from engine.memory.projects import Projects
-from engine.memory.recall import Where
 from engine.memory.remember import Answer, Refused, Remember, cleaned
 from engine.paths import write_private
 

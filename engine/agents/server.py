@@ -17,8 +17,8 @@ from engine.agents import tools
 from engine.agents.inbox import Inbox
 from engine.errors import CompanionError
 from engine.jsonrpc import METHOD_NOT_FOUND, RpcError
+from engine.memory.answers import Entry, Recalled, Where
 from engine.memory.memory import Memory
-from engine.memory.recall import Entry, Recalled, Where
 from engine.memory.remember import Answer, Refused, Remember
 from engine.policy.redact import one_line
 from engine.supervisor import Supervisor
@@ -92,15 +92,32 @@ class AgentServer:
         self._supervisor = supervisor
         self._inbox = inbox
         self._degraded = degraded
+        self._answered = self._failed = 0
 
     async def answer(self, method: str, params: dict[str, Any]) -> Any:
         """Carry out one request; raises RpcError only for a method there is not."""
         match method:
             case "agent/call":
-                return await self.call(params)
+                result = await self.call(params)
+                self._count(not result["isError"])
+                return result
             case "agent/hook":
                 return await self.hook(_text(params.get("agent")), params.get("input"))
         raise RpcError(METHOD_NOT_FOUND, f"method not found: {method}")
+
+    async def health(self) -> dict[str, Any]:
+        """What agents asked in this run, what they added, and whether the last answer had everything."""
+        counts = await self._memory.counts()
+        return {
+            "enabled": self._host.get("recall.enabled"),
+            "agents": self._host.get("recall.agents"),
+            "answered": self._answered,
+            "failed": self._failed,
+            "stored": counts.get("stored", 0),
+            "pending": counts.get("pending", 0),
+            "proposed": counts.get("proposed", 0),
+            "degraded": counts["degraded"],
+        }
 
     async def settle(self) -> None:
         """Take in what waits in the inbox, and store what waits for the shelf."""
@@ -150,8 +167,16 @@ class AgentServer:
                     return {"context": ""}
         except Exception:
             log.exception("a hook got nothing")
+            self._count(False)
             return {"context": ""}
+        self._count(True)
         return {"context": found.text if found.entries or found.handle else ""}
+
+    def _count(self, answered: bool) -> None:
+        if answered:
+            self._answered += 1
+        else:
+            self._failed += 1
 
     def _allowed(self, agent: str) -> bool:
         """Agents we do not know are allowed while any is: a person connected them."""

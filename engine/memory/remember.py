@@ -14,11 +14,11 @@ from typing import Literal
 from engine.errors import CompanionError, UserFixable
 from engine.jsonrpc import well_formed
 from engine.ledger.database import Ledger
+from engine.memory.answers import Where
 from engine.memory.identity import memory_id, memory_name
 from engine.memory.projects import Project
 from engine.memory.ranking import haystack
 from engine.memory.reading import Caller
-from engine.memory.recall import Where
 from engine.memory.records import KINDS, Records, Remembered
 from engine.policy.fences import harmless, without_recall
 from engine.policy.redact import redact

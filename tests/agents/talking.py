@@ -53,12 +53,10 @@ async def ask(client: Client, tool: str, **arguments: Any) -> dict[str, Any]:
 
 async def remember(client: Client, text: str, **arguments: Any) -> dict[str, Any]:
     """Have a statement stored; on a busy machine it takes a second look to see it there."""
-    first = await ask(client, "memory_remember", text=text, **arguments)
-    last = first
-    while last["status"] == "pending":
-        last = await ask(client, "memory_remember", text=text, **arguments)
-    assert (first["status"], last["status"]) in (("stored", "stored"), ("already", "already"), ("pending", "already"))
-    return last
+    while (answer := await ask(client, "memory_remember", text=text, **arguments))["status"] == "pending":
+        pass
+    assert answer["status"] in ("stored", "already")
+    return answer
 
 
 async def refused(client: Client, tool: str, **arguments: Any) -> dict[str, Any]:

@@ -16,8 +16,9 @@ from typing import Any
 
 from engine.ledger.database import Ledger
 from engine.ledger.logs import LogFile, Logs
+from engine.memory.answers import Where
 from engine.memory.memory import Memory
-from engine.memory.recall import Pace, Where
+from engine.memory.recall import Pace
 from engine.paths import Home
 from engine.shelf.command import BUILT_IN
 from engine.shelf.process import ShelfClient, find_server

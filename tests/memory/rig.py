@@ -8,9 +8,10 @@ from pathlib import Path
 
 from engine.ledger.database import Ledger
 from engine.ledger.logs import LogFile, Logs
+from engine.memory.answers import Where
 from engine.memory.memory import Memory
 from engine.memory.projects import root_of
-from engine.memory.recall import Pace, Where
+from engine.memory.recall import Pace
 from engine.paths import Home
 from engine.shelf.command import BUILT_IN
 from engine.shelf.lists import only

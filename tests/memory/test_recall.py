@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from engine.memory.answers import Recalled
 from engine.memory.projects import root_of
-from engine.memory.recall import Pace, Recalled
+from engine.memory.recall import Pace
 from engine.policy.fences import without_recall
 from tests.memory.rig import SHELF, Rig, git, rig
 
