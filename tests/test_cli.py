@@ -35,7 +35,7 @@ REPORT = {
 }
 STATUS = {
     "state", "answered", "shelf", "server", "logged_today", "tokens_today", "pending", "deferred", "failed", "sessions",
-    "paused_until", "problems", "waiting", "files", "models", "routes", "budget", "running", "sources",
+    "paused_until", "problems", "waiting", "files", "models", "routes", "budget", "running", "sources", "recall",
 }  # fmt: skip
 SESSION = {
     "session_id",

@@ -7,6 +7,7 @@ A call is `agent/call` with `tool`, `arguments` and `connection`, a hook `agent/
 import asyncio
 import logging
 import os
+import time
 import urllib.parse
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
@@ -93,6 +94,7 @@ class AgentServer:
         self._inbox = inbox
         self._degraded = degraded
         self._answered = self._failed = 0
+        self._told: dict[tuple[str, str], tuple[str, float]] = {}  # root and time by agent and conversation
 
     async def answer(self, method: str, params: dict[str, Any]) -> Any:
         """Carry out one request; raises RpcError only for a method there is not."""
@@ -157,6 +159,8 @@ class AgentServer:
         limit = _HOOK_CHARACTERS.get(agent)
         try:
             where = Where(await self._memory.projects.at(cwd) if cwd else None, "hook", agent)
+            if where.project is not None:
+                self._told[agent, _text(said.get("session_id"))] = (where.project.root, time.time())
             match said.get("hook_event_name"):
                 # A resumed conversation has its brief in it already.
                 case "SessionStart" if said.get("source") != "resume" and self._host.get("recall.brief"):
@@ -197,8 +201,10 @@ class AgentServer:
         if len(connection.roots) == 1:
             return Where(await projects.at(connection.roots[0]), "the folder the agent has open", agent)
         if agent in AGENTS:
-            since = int((datetime.now(UTC).timestamp() - _LIVE) * 1000)
-            live = {one.root for one in await projects.recent(agent, since)}
+            since = time.time() - _LIVE
+            self._told = {key: told for key, told in self._told.items() if told[1] >= since}
+            live = {one.root for one in await projects.recent(agent, int(since * 1000))}
+            live |= {root for (other, _), (root, _) in self._told.items() if other == agent}
             if len(live) == 1:
                 return Where(projects.of_root(live.pop()), "the only conversation that is going on", agent)
         return Where(None, "", agent)

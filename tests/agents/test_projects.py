@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from mcp import types
 
-from tests.agents.talking import agent, ask, project, refused, remember
-from tests.scenarios.program import Program
+from tests.agents.talking import agent, ask, context, project, refused, remember
+from tests.scenarios.program import Program, until
 
 
 async def _remember(program: Program, folder: Path, text: str, **more: Any) -> str:
@@ -98,6 +98,19 @@ async def test_dsh_is_in_the_project_of_its_only_live_conversation(tmp_path: Pat
             answer = await ask(client, "memory_remember", text="Tests use vitest.", kind="fact")
             assert answer["status"] == "proposed"
             assert "not known" in answer["note"]
+
+
+async def test_dsh_is_in_the_project_that_its_plugin_told_of(tmp_path: Path) -> None:
+    program = Program(tmp_path)
+    app, other = project(program, "app"), project(program, "other")
+    with program.running():
+        await _remember(program, app, "The build uses pnpm.")
+        until(lambda: context(program, "dsh", "UserPromptSubmit", app, prompt="how do I build?"))
+        async with agent(program, tmp_path, "dsh") as client:
+            assert (await ask(client, "memory_status"))["project"] == "app"
+            context(program, "dsh", "UserPromptSubmit", other, prompt="how do I build?", session_id="s2")
+            while (await ask(client, "memory_status"))["project"] is not None:
+                context(program, "dsh", "UserPromptSubmit", other, prompt="how do I build?", session_id="s2")
 
 
 def _live(program: Program, session: str, folder: Path) -> None:
