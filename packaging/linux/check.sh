@@ -51,12 +51,18 @@ sleep 2
 hypatia-companion & app=$!
 sleep 8
 hypatia-companion status --json >/tmp/status.json; grep '"running"' /tmp/status.json
+for maps in /proc/[0-9]*/maps; do
+  [[ $(tr '\0' ' ' <"${maps%maps}cmdline") == */hypatia-companion-console* ]] || continue
+  grep -q libQt6 "$maps" && echo "a child loads Qt" || echo "a child without Qt: $(awk '/^VmRSS/ {print $2 / 1000 " MB"}' "${maps%maps}status")"
+done
+awk '/^VmRSS/ {print "the window\047s program: " $2 / 1000 " MB"}' "/proc/$app/status"
 kill -TERM "$app"; wait "$app"
 echo "ended with $?"
 kill "$first" "$second"
 wait
 SESSION
-person xvfb-run -a dbus-run-session -- bash /tmp/session 2>/dev/null
+person xvfb-run -a dbus-run-session -- bash /tmp/session 2>/dev/null | tee "$root/tmp/said"
+grep -q "a child without Qt" "$root/tmp/said" && ! grep -q "loads Qt" "$root/tmp/said" || { echo "no child, or one with Qt" >&2; exit 1; }
 grep -q '"running": true' "$root/tmp/status.json" || { echo "it did not run" >&2; exit 1; }
 if left=$(ps -eo pid,args | grep '[/]usr/lib/hypatia-companion/'); then
   echo "processes were left: $left" >&2
