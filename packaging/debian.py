@@ -9,7 +9,7 @@ from pathlib import Path
 os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
 from PySide6.QtGui import QGuiApplication
 
-from desktop.icons import SIZES, app_icon
+from desktop.icons import BASE_SIZES, app_icon
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent
@@ -44,7 +44,7 @@ def icons(share: Path) -> None:
     """The program's icon as SVG and in every size of the icon theme."""
     app = QGuiApplication.instance() or QGuiApplication([NAME])
     assert app is not None
-    for size in (*SIZES, *MORE_SIZES):
+    for size in (*BASE_SIZES, *MORE_SIZES):
         target = share / "icons" / "hicolor" / f"{size}x{size}" / "apps" / f"{NAME}.png"
         target.parent.mkdir(parents=True)
         app_icon().pixmap(size, size).toImage().save(str(target))
