@@ -19,6 +19,8 @@ from engine.views import (
     RoutePrice,
     RouteRow,
     SessionRow,
+    ShelfHealth,
+    ShelfHolding,
     ShelfRow,
     State,
     Status,
@@ -64,6 +66,11 @@ SHELVES = [
     ShelfRow("work", "/home/alex/notes/memory", active=False, connected=True),
     ShelfRow("old-laptop", "/media/backup/memory", active=False, connected=False),
 ]
+HOLDINGS = {"default": ShelfHolding(1284, 3_907, 6_300_000), "work": ShelfHolding(212, 640, 1_200_000)}
+HEALTHS = {
+    "default": ShelfHealth("default", 12, 0, "a model", "", "", "", False),
+    "work": ShelfHealth("work", 0, 0, "", "no embedding model is set up", "", "", False),
+}
 SESSIONS = [
     SessionRow("1f0c-a", "Why does the importer drop the last row?", "importer", int(NOW * 1000), 42, 3100, "ok", ""),
     SessionRow("2b77-b", "部署脚本改成蓝绿发布", "deploy", int((NOW - 7200) * 1000), 18, 900, "ok", ""),

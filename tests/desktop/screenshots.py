@@ -1,8 +1,8 @@
-"""Takes the pictures in resources/screenshots: `python -m tests.desktop.screenshots DIRECTORY [LANGUAGE]`.
+"""Takes the pictures in resources/screenshots: `python -m tests.desktop.screenshots DIRECTORY [LANGUAGE [SCALE]]`.
 
 A real X server with a window manager and a panel: openbox and trayer for light, xfwm4 and xfce4-panel for dark. The
-windows show plain sample values; nothing is recorded. Needs xvfb, dbus, openbox, trayer, xfwm4, xfce4-panel, xdotool
-and imagemagick.
+windows show plain sample values; nothing is recorded. With a scale other than 1 only the windows, as on a small screen.
+Needs xvfb, dbus, openbox, trayer, xfwm4, xfce4-panel, xdotool and imagemagick.
 """
 
 import asyncio
@@ -16,6 +16,7 @@ from pathlib import Path
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QColor, QImage, QPainter
 
+from engine.settings import GROUPS
 from tests.desktop.session import Child, Session, session
 
 PANEL_XML = """<?xml version="1.0" encoding="UTF-8"?>
@@ -60,6 +61,7 @@ async def stage() -> None:
     from desktop.memory_desk import MemoryDesk
     from desktop.menu import CompanionMenu
     from desktop.tray import TrayHost
+    from desktop.widgets.geometry import Geometry
     from desktop.windows.memory_pages.search import SearchPage
     from desktop.windows.review import ReviewWindow
     from desktop.windows.settings import SettingsWindow
@@ -86,11 +88,16 @@ async def stage() -> None:
     settings_file.set("consolidation.models", samples.ROUTES)
     login = LoginFile(home / "login.desktop", b"")
     settings = SettingsWindow(settings_file, login, samples.PROVIDERS, samples.efforts)
+    places = Geometry(home / "windows.json", lambda: None)  # makes them fit the screen
+    places.follow(settings, "settings")
+    places.follow(review, "review")
     welcome = WelcomeWindow(samples.cost)
+    places.follow(welcome, "welcome")
     welcome.show_shelves(samples.SHELVES)
     welcome.show_models(samples.OFFERS)
     welcome.show_found(samples.FOUND, samples.conversations(now))
     settings.shelves.show_shelves(samples.SHELVES)
+    settings.shelves.show_facts(samples.HOLDINGS, samples.HEALTHS)
     settings.agents.show_agents(samples.AGENTS)
     settings.models.show_usage(
         usage_line(Use(calls=14, tokens=48_310, money=0.034, free_calls=3, free_tokens=6120), 200_000, 0.5, "USD")
@@ -168,9 +175,7 @@ WINDOWS = {
     "memory-search": "Memory",
     "memory-graph": "Memory",
     "review": "Review",
-    "settings-general": "Settings",
-    "settings-models": "Settings",
-    "settings-shelves": "Settings",
+    **{f"settings-{group.lower()}": "Settings" for group in GROUPS},
 }
 TITLES_ZH = {"Memory": "记忆", "Review": "待处理", "Settings": "设置", "Welcome": "欢迎"}
 
@@ -209,7 +214,35 @@ async def keep(desk: Session, source: Path, directory: Path) -> None:
     await run(desk, "convert", str(source), "-strip", "+dither", "-colors", "192", f"PNG8:{target}")
 
 
-async def theme_pictures(directory: Path, theme: str, language: str) -> None:
+async def panel_pictures(desk: Session, child: Child, home: Path, theme: str, directory: Path) -> None:
+    """The icon in its states, and the menu."""
+    screen = home / "screen.png"
+    await show(child, "attention")
+    await run(desk, "import", "-window", "root", str(screen))
+    x, y = find_icon(screen)
+    crops = {}
+    for state in STATES:
+        await show(child, state)
+        await run(desk, "import", "-window", "root", str(screen))
+        crops[state] = QImage(str(screen)).copy(x - 11, 0, 22, 28)
+    ground = QImage(str(screen)).pixelColor(x, 1)
+    icons = home / f"icons-{theme}.png"
+    compose(crops, ground.name(), "#ffffff" if ground.lightness() < 128 else "#000000").save(str(icons))
+    await keep(desk, icons, directory)
+    await show(child, "attention")
+    await run(desk, "xdotool", "mousemove", str(x), str(y), "click", "3")
+    await asyncio.sleep(1)
+    await run(desk, "xdotool", "key", "Down", "Down")
+    await run(desk, "xdotool", "key", "Right")
+    await asyncio.sleep(1)
+    await run(desk, "import", "-window", "root", str(screen))
+    menu = home / f"menu-{theme}.png"
+    QImage(str(screen)).copy(760, 0, 520, 240).save(str(menu))
+    await keep(desk, menu, directory)
+    await run(desk, "xdotool", "key", "Escape", "Escape")
+
+
+async def theme_pictures(directory: Path, theme: str, language: str, scale: str) -> None:
     """All pictures of one theme."""
     dark = theme == "dark"
     with tempfile.TemporaryDirectory() as folder:
@@ -222,6 +255,7 @@ async def theme_pictures(directory: Path, theme: str, language: str) -> None:
             desk.env["QT_QPA_PLATFORMTHEME"] = "gtk3"
             desk.env["GTK_THEME"] = "Adwaita:dark" if dark else "Adwaita"
             desk.env["STAGE_LANGUAGE"] = language
+            desk.env["QT_SCALE_FACTOR"] = scale
             if dark:
                 await desk.start("xfwm4")
                 await desk.start("xfce4-panel", "--disable-wm-check")
@@ -233,30 +267,8 @@ async def theme_pictures(directory: Path, theme: str, language: str) -> None:
             child = await desk.start(sys.executable, "-m", "tests.desktop.screenshots", "--stage")
             await child.wait_for("ready")
             await asyncio.sleep(2)
-            screen = home / "screen.png"
-            await show(child, "attention")
-            await run(desk, "import", "-window", "root", str(screen))
-            x, y = find_icon(screen)
-            crops = {}
-            for state in STATES:
-                await show(child, state)
-                await run(desk, "import", "-window", "root", str(screen))
-                crops[state] = QImage(str(screen)).copy(x - 11, 0, 22, 28)
-            ground = QImage(str(screen)).pixelColor(x, 1)
-            icons = home / f"icons-{theme}.png"
-            compose(crops, ground.name(), "#ffffff" if ground.lightness() < 128 else "#000000").save(str(icons))
-            await keep(desk, icons, directory)
-            await show(child, "attention")
-            await run(desk, "xdotool", "mousemove", str(x), str(y), "click", "3")
-            await asyncio.sleep(1)
-            await run(desk, "xdotool", "key", "Down", "Down")
-            await run(desk, "xdotool", "key", "Right")
-            await asyncio.sleep(1)
-            await run(desk, "import", "-window", "root", str(screen))
-            menu = home / f"menu-{theme}.png"
-            QImage(str(screen)).copy(760, 0, 520, 240).save(str(menu))
-            await keep(desk, menu, directory)
-            await run(desk, "xdotool", "key", "Escape", "Escape")
+            if scale == "1":
+                await panel_pictures(desk, child, home, theme, directory)
             for name, title in WINDOWS.items():
                 await show(child, name)
                 title = TITLES_ZH.get(title, title) if language == "zh_CN" else title
@@ -268,11 +280,11 @@ async def theme_pictures(directory: Path, theme: str, language: str) -> None:
                 await keep(desk, picture, directory)
 
 
-async def main(directory: Path, language: str) -> None:
+async def main(directory: Path, language: str = "en", scale: str = "1") -> None:
     """Both themes."""
     directory.mkdir(parents=True, exist_ok=True)
     for theme in ("light", "dark"):
-        await theme_pictures(directory, theme, language)
+        await theme_pictures(directory, theme, language, scale)
 
 
 if __name__ == "__main__":
@@ -288,4 +300,4 @@ if __name__ == "__main__":
     else:
         os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
         application = make_application()
-        asyncio.run(main(Path(sys.argv[1]), sys.argv[2] if len(sys.argv) > 2 else "en"))
+        asyncio.run(main(Path(sys.argv[1]), *sys.argv[2:4]))
