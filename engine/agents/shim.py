@@ -5,18 +5,20 @@ over its local socket. Does none run, a reader of its own answers from the disk.
 every conversation. It ends with its standard input and with its parent.
 """
 
-import contextlib
 import json
 import os
 import select
 import signal
-import subprocess
 import sys
 import threading
 import time
 
 from engine.agents import wire
 from engine.agents.tools import INSTRUCTIONS, NAMES, PROTOCOLS, SERVER, TOOLS, failure
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import subprocess
 
 LIMIT = 1.8  # seconds one call takes at most
 ASKING = 1.4  # of them, how long the running companion may think
@@ -37,7 +39,7 @@ class Reader:
     """
 
     def __init__(self) -> None:
-        self._child: subprocess.Popen[bytes] | None = None
+        self._child: "subprocess.Popen[bytes] | None" = None  # noqa: UP037 - the module is loaded when needed
         self._news = threading.Condition()
         self._answers: dict[int, dict[str, object]] = {}
         self._next = 0
@@ -98,11 +100,15 @@ class Reader:
             self._news.notify_all()
         child.wait()
         child.stdout.close()
-        with contextlib.suppress(OSError):
+        try:  # noqa: SIM105 - contextlib would be loaded for this alone
             child.stdin.close()
+        except OSError:
+            pass
 
 
 def _start_reader() -> "subprocess.Popen[bytes]":
+    import subprocess  # only here: most conversations never need it
+
     hidden = 0x08000000 if os.name == "nt" else 0  # CREATE_NO_WINDOW
     return subprocess.Popen(
         wire.own_program("mcp-reader"),

@@ -2,7 +2,6 @@
 
 import json
 import os
-import socket
 import sys
 import time
 
@@ -44,6 +43,8 @@ class Line:
 
     def __init__(self, data: str, deadline: float) -> None:
         """Connect and show that we may; raises Gone and Slow."""
+        import socket  # only here: who we are is said before
+
         self._rest = b""
         self._next = 0
         try:
