@@ -105,7 +105,7 @@ class Engine:
         self.settings = settings
         self.bus = EventBus()
         self.undo = Undo(self.bus)
-        self.agents = Agents(home)
+        self.agents = Agents.of(home, settings)
         self.has_window = False
         self.following = False
         self.swept = Sweep()

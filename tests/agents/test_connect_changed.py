@@ -8,6 +8,8 @@ from typing import Any
 
 import pytest
 
+from engine.agents.connecting.agents import Agents
+from engine.agents.connecting.ourselves import Ourselves
 from tests.agents.connecting_rig import Machine
 
 PROGRAM = "/opt/companion/hypatia-companion-console"
@@ -189,6 +191,28 @@ async def test_the_variable_of_the_agent_is_respected(
     assert expected <= machine.content().keys()
     blank = machine.agents(**{variable: "  "})
     assert next(row for row in await blank.list() if row.id == agent).home == str(machine.home / f".{agent}")
+
+
+async def test_the_folder_of_the_settings_wins_and_of_several_the_first(tmp_path: Path) -> None:
+    machine = Machine(tmp_path, folders=False)
+    first, second = machine.home / "first", machine.home / "second"
+    for folder in (first, second):
+        folder.mkdir()
+    before = machine.content()
+    agents = Agents(
+        machine.own,
+        machine.home,
+        {"CLAUDE_CONFIG_DIR": str(second), "CODEX_HOME": os.pathsep.join(map(str, (second, first)))},
+        Ourselves((PROGRAM,)),
+        {"claude": f"{first}{os.pathsep}{second}", "codex": " ", "dsh": ""}.__getitem__,
+    )
+    assert {row.id: row.home for row in await agents.list()} == {
+        "claude": str(first), "codex": str(second), "dsh": str(machine.home / ".dsh")
+    }  # fmt: skip
+    await agents.connect("claude")
+    assert (first / ".claude.json").exists()
+    await agents.disconnect("claude")
+    assert machine.content() == before
 
 
 async def test_instructions_are_offered_and_not_given_unasked(tmp_path: Path) -> None:

@@ -79,6 +79,13 @@ def test_only_a_part(program: Program) -> None:
     assert states == {"mcp": "absent", "hooks": "absent", "skill": "connected", "instructions": "connected"}
 
 
+def test_the_folder_of_the_settings_is_taken(program: Program) -> None:
+    elsewhere = program.home.parent / "elsewhere"
+    elsewhere.mkdir()
+    program.run("settings", "set", "sources.codexHome", str(elsewhere))
+    assert rows(program)["codex"]["home"] == str(elsewhere)
+
+
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [

@@ -5,7 +5,7 @@ import contextlib
 import os
 import shutil
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from engine.agents.connecting import files
@@ -15,6 +15,7 @@ from engine.agents.connecting.store import Store
 from engine.agents.connecting.table import AGENTS, Agent, Part, Surroundings
 from engine.errors import UserFixable
 from engine.paths import Home
+from engine.settings.store import Settings
 from engine.shelf.command import usual_folders
 from engine.views import AgentPlan, AgentRow
 
@@ -28,9 +29,24 @@ class Agents:
         home: Path | None = None,
         env: Mapping[str, str] = os.environ,
         ourselves: Ourselves | None = None,
+        chosen: Callable[[str], str] = lambda agent: "",
     ) -> None:
-        self._around = Surroundings(home or Path.home(), env, own, ourselves or Ourselves.now())
+        self._own = own
+        self._home = home or Path.home()
+        self._env = env
+        self._ourselves = ourselves or Ourselves.now()
+        self._chosen = chosen
         self._store = Store(own)
+
+    @classmethod
+    def of(cls, own: Home, settings: Settings) -> "Agents":
+        """Those of this person, in the folders that the settings name."""
+        return cls(own, chosen=lambda agent: str(settings.get(f"sources.{agent}Home")))
+
+    @property
+    def _around(self) -> Surroundings:
+        chosen = {agent.id: self._chosen(agent.id) for agent in AGENTS}
+        return Surroundings(self._home, self._env, chosen, self._own, self._ourselves)
 
     async def plan(self, agent: str, parts: Sequence[str] | None = None) -> AgentPlan:
         """What connecting would change; without `parts`, those wanted and those that are there. Writes nothing."""

@@ -6,6 +6,7 @@ from dataclasses import asdict
 from typing import Any
 
 from engine.paths import Home
+from engine.settings.store import Settings
 from engine.views import AgentPlan, AgentRow
 
 _STATES = {
@@ -37,7 +38,7 @@ async def run(home: Home, options: argparse.Namespace) -> tuple[Any, str, bool]:
     """Carry it out: what was found or done, the same for a person, and whether everything went well."""
     from engine.agents.connecting.agents import Agents  # not for the help of other commands
 
-    agents = Agents(home)
+    agents = Agents.of(home, Settings(home.settings_file))
     if options.verb == "list":
         rows = await agents.list()
         return [{**asdict(row), "connected": row.connected} for row in rows], _rows_text(rows), True

@@ -1,6 +1,7 @@
 """The agents we can be connected to, one row each: where it is, and what of ours goes where."""
 
 import json
+import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,10 +25,14 @@ _PARAGRAPH = (
 
 @dataclass(frozen=True, slots=True)
 class Surroundings:
-    """What decides where things are: the person's home folder, the variables set, our folders, how we are started."""
+    """What decides where things are: the person's home folder, the variables set, our folders, how we are started.
+
+    `chosen` are folders of agents that a person named in the settings, by the agent's id; blank ones count as none.
+    """
 
     home: Path
     env: Mapping[str, str]
+    chosen: Mapping[str, str]
     own: Home
     ourselves: Ourselves
 
@@ -54,15 +59,16 @@ class Agent:
     parts: Callable[[Surroundings, Path], tuple[Part, ...]]
 
     def home(self, around: Surroundings) -> Path:
-        """Its folder; a blank variable counts as none."""
-        if named := around.env.get(self.variable, "").strip():
-            return Path(named).expanduser().absolute()
-        return around.home / self.folder
+        """Its folder: as the settings say, else its variable, else the usual one. Of several, the first."""
+        named = around.chosen.get(self.id, "").strip() or around.env.get(self.variable, "").strip()
+        folders = [part.strip() for part in named.split(os.pathsep) if part.strip()]
+        return Path(folders[0]).expanduser().absolute() if folders else around.home / self.folder
 
 
 def _claude(around: Surroundings, home: Path) -> tuple[Part, ...]:
     # Seen in 2.1: with the variable set, the state file lies in the folder it names, else beside the usual one.
-    beside = home if around.env.get("CLAUDE_CONFIG_DIR", "").strip() else around.home
+    is_named = around.env.get("CLAUDE_CONFIG_DIR", "").strip() or home != around.home / ".claude"
+    beside = home if is_named else around.home
     entry = {"type": "stdio", **around.ourselves.server("claude")}
     return (
         Part("mcp", (Server(beside / ".claude.json", entry),)),
