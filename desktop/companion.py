@@ -323,7 +323,7 @@ class Companion:
         if page := re.search(r"Settings, (\w+)", notice.action):
             open_it, label = partial(self.open_settings, page[1]), tr("Open Settings")
         buttons: list[tuple[str, str, Action]] = [("default", label, open_it), ("open", label, open_it)]
-        kind: Kind = "failures" if notice.key == FAILED_TASKS else "problems"
+        kind: Kind | None = None if notice.quiet else "failures" if notice.key == FAILED_TASKS else "problems"
         await self.notifier.show(notice.key, heard(notice.title), join(notice.message, notice.action), buttons, kind)
 
     async def _say(self, key: str, title: str, body: str) -> None:

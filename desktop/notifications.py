@@ -151,15 +151,18 @@ class Notifier:
         supervisor.start(self._service.run(), "notification service", "desktop")
 
     async def show(
-        self, key: str, title: str, body: str, buttons: list[tuple[str, str, Action]], kind: Kind = "problems"
+        self, key: str, title: str, body: str, buttons: list[tuple[str, str, Action]], kind: Kind | None = "problems"
     ) -> str:
-        """Returns the channel that took it: `service`, `bubble`, `line`, or "" when it was shown before."""
+        """Returns the channel that took it: `service`, `bubble`, `line`, or "" when it was shown before.
+
+        Without a kind it stands in the windows only.
+        """
         if key in self._keys:
             return ""
         self._keys.add(key)
         self._status_line(f"{title}: {body}" if body else title)
         channel = "line"
-        if self._enabled(kind) and not self.snoozed:
+        if kind is not None and self._enabled(kind) and not self.snoozed:
             if await self._service.show(title, body, buttons):
                 channel = "service"
             elif self._bubble(title, body):

@@ -98,6 +98,7 @@ class Notice(Event):
     offer: Offer = ""
     kind: str = ""
     conversation: str = ""
+    quiet: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -87,7 +87,7 @@ class Notices:
         if key.startswith("auth:"):
             return
         log.warning("%s", sentence)
-        self._bus.emit(Notice(key, "A model setting has no effect", sentence, "Look at Settings, Models."))
+        self._bus.emit(Notice(key, "A model setting has no effect", sentence, "Look at Settings, Models.", quiet=True))
 
     def route_refused(self, route: Route, reason: str) -> None:
         """A provider does not accept the key."""

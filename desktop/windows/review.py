@@ -114,6 +114,7 @@ class ReviewWindow(QWidget):
         body.addStretch()
         scroll = QScrollArea()
         scroll.setFrameShape(QFrame.Shape.NoFrame)
+        scroll.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         scroll.setWidgetResizable(True)
         scroll.setWidget(inner)
         page = spaced(QVBoxLayout(self), gap=0)
@@ -173,6 +174,7 @@ class ReviewWindow(QWidget):
         self._show_cards()
 
     def _show_cards(self) -> None:
+        was_empty = not self.cards()
         picked = {card.item.key for card in self.cards() if card.pick.isChecked()}
         focus = self.focusWidget()
         focused = next((card.item.key for card in self.cards() if focus is not None and card.isAncestorOf(focus)), "")
@@ -191,6 +193,8 @@ class ReviewWindow(QWidget):
             self._list.addWidget(card)
             if item.key == focused:
                 card.pick.setFocus()
+        waiting = f" ({number(self._total)})" if self._total else ""
+        self.setWindowTitle(tr("Review") + waiting)
         self._title.setText(trn("{n} thing waits for you", "{n} things wait for you", self._total))
         left = len(items) - self._limit
         self.more.setText(trn("Show {n} more", "Show {n} more", min(left, PAGE)))
@@ -200,6 +204,8 @@ class ReviewWindow(QWidget):
         self.empty.setVisible(not self._items)
         self.no_match.setVisible(bool(self._items) and not items)
         self._tell_selection()
+        if was_empty and items and not self.filter.hasFocus():
+            self.cards()[0].focus_first()
 
     def selected(self) -> list[ReviewItem]:
         """The items whose box is ticked."""

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from itertools import groupby
 
-from PySide6.QtCore import Signal
+from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QCheckBox, QFrame, QHBoxLayout, QLabel, QMenu, QPushButton, QVBoxLayout
 
 from desktop.i18n import join, tr, trn
@@ -84,6 +84,11 @@ class ItemCard(QFrame):
         button.clicked.connect(lambda: action())
         self._buttons.addWidget(button)
         return button
+
+    def focus_first(self) -> None:
+        """Put the focus where the card is settled: its last button."""
+        buttons = [item.widget() for i in range(self._buttons.count()) if (item := self._buttons.itemAt(i)) is not None]
+        (buttons[-1] or self.pick).setFocus(Qt.FocusReason.TabFocusReason)
 
     def tell_ages(self, now: float) -> None:
         """Say how long ago everything was; `now` in epoch seconds."""

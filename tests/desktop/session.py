@@ -8,7 +8,7 @@ import os
 import signal
 import sys
 import tempfile
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -90,6 +90,10 @@ class Session:
     async def titles(self) -> list[str]:
         """Titles of the windows on the screen."""
         return await asyncio.to_thread(window_titles, self.env["DISPLAY"])
+
+    async def press(self, title: str, *keys: str) -> None:
+        """Press keys in a window; see `press_keys`."""
+        await asyncio.to_thread(press_keys, self.env["DISPLAY"], title, *keys)
 
     async def program(self) -> Child:
         """The real program."""
@@ -180,28 +184,91 @@ async def call(router: DBusRouter, name: str, path: str, interface: str, member:
 
 def window_titles(display: str) -> list[str]:
     """Titles of all mapped windows of an X display, through Xlib."""
+    with _display(display) as (x11, screen):
+        return [title for _, title in _windows(x11, screen)]
+
+
+def press_keys(display: str, title: str, *keys: str) -> None:
+    """Press keys, named as X names them (`shift+Tab` with the shift key), in the window whose title begins so."""
+    with _display(display) as (x11, screen):
+        window = next(id_ for id_, name in _windows(x11, screen) if name.startswith(title))
+        root = x11.XDefaultRootWindow(screen)
+        for key in keys:
+            shift, _, name = key.rpartition("+")
+            code = x11.XKeysymToKeycode(screen, ctypes.c_ulong(x11.XStringToKeysym(name.encode())))
+            assert code, f"no key {name}"
+            for kind in (KEY_PRESS, KEY_RELEASE):
+                event = KeyEvent(kind, 0, 1, screen, window, root, 0, 0, 1, 1, 1, 1, SHIFT if shift else 0, code, 1)
+                x11.XSendEvent(screen, ctypes.c_ulong(window), 1, ctypes.c_long(kind - 1), ctypes.byref(event))
+            x11.XSync(screen, 0)
+
+
+KEY_PRESS, KEY_RELEASE, SHIFT = 2, 3, 1
+
+
+class KeyEvent(ctypes.Structure):
+    """XKeyEvent, as large as XEvent."""
+
+    _fields_ = (
+        ("type", ctypes.c_int),
+        ("serial", ctypes.c_ulong),
+        ("send_event", ctypes.c_int),
+        ("display", ctypes.c_void_p),
+        ("window", ctypes.c_ulong),
+        ("root", ctypes.c_ulong),
+        ("subwindow", ctypes.c_ulong),
+        ("time", ctypes.c_ulong),
+        ("x", ctypes.c_int),
+        ("y", ctypes.c_int),
+        ("x_root", ctypes.c_int),
+        ("y_root", ctypes.c_int),
+        ("state", ctypes.c_uint),
+        ("keycode", ctypes.c_uint),
+        ("same_screen", ctypes.c_int),
+        ("pad", ctypes.c_long * 16),
+    )
+
+
+@contextlib.contextmanager
+def _display(name: str) -> Iterator[tuple[ctypes.CDLL, ctypes.c_void_p]]:
     x11 = ctypes.CDLL("libX11.so.6")
     x11.XOpenDisplay.restype = ctypes.c_void_p
     x11.XDefaultRootWindow.restype = ctypes.c_ulong
-    screen = ctypes.c_void_p(x11.XOpenDisplay(display.encode()))
-    assert screen.value, f"no display {display}"
-    titles: list[str] = []
+    x11.XStringToKeysym.restype = ctypes.c_ulong
+    x11.XKeysymToKeycode.restype = ctypes.c_ubyte
+    screen = ctypes.c_void_p(x11.XOpenDisplay(name.encode()))
+    assert screen.value, f"no display {name}"
+    try:
+        yield x11, screen
+    finally:
+        x11.XCloseDisplay(screen)
+
+
+def _windows(x11: ctypes.CDLL, screen: ctypes.c_void_p) -> list[tuple[int, str]]:
+    """Id and title of every mapped top-level window."""
+    found: list[tuple[int, str]] = []
     tree, count = ctypes.POINTER(ctypes.c_ulong)(), ctypes.c_uint()
     unused = ctypes.c_ulong()
     root = ctypes.c_ulong(x11.XDefaultRootWindow(screen))
     x11.XQueryTree(screen, root, ctypes.byref(unused), ctypes.byref(unused), ctypes.byref(tree), ctypes.byref(count))
+    utf8 = ctypes.c_ulong(x11.XInternAtom(screen, b"UTF8_STRING", 0))
+    net_name = ctypes.c_ulong(x11.XInternAtom(screen, b"_NET_WM_NAME", 0))
     for index in range(count.value):
-        name, attributes = ctypes.c_char_p(), (ctypes.c_byte * 256)()
+        attributes = (ctypes.c_byte * 256)()
         window = ctypes.c_ulong(tree[index])
         x11.XGetWindowAttributes(screen, window, attributes)
         mapped = int.from_bytes(bytes(attributes[MAP_STATE : MAP_STATE + 4]), sys.byteorder) == VIEWABLE
-        if mapped and x11.XFetchName(screen, window, ctypes.byref(name)) and name.value:
-            titles.append(name.value.decode("utf-8", "replace"))
-            x11.XFree(name)
+        kind, bits, length, left = ctypes.c_ulong(), ctypes.c_int(), ctypes.c_ulong(), ctypes.c_ulong()
+        text = ctypes.c_char_p()
+        out = [ctypes.byref(one) for one in (kind, bits, length, left, text)]
+        x11.XGetWindowProperty(screen, window, net_name, ctypes.c_long(0), ctypes.c_long(256), 0, utf8, *out)
+        if mapped and text.value:
+            found.append((window.value or 0, text.value.decode("utf-8", "replace")))
+        if text.value is not None:
+            x11.XFree(text)
     if count.value:
         x11.XFree(tree)
-    x11.XCloseDisplay(screen)
-    return titles
+    return found
 
 
 def alive(pid: int) -> bool:

@@ -109,10 +109,12 @@ async def test_each_kind_is_switched_off_by_itself_and_all_stand_in_the_list() -
     supervisor, around = Supervisor(), Surroundings(off="outcomes")
     notifier = around.notifier(supervisor, "unix:path=/nonexistent/bus")
     assert await notifier.show("a", "Done", "", [], "outcomes") == "line"
+    assert await notifier.show("quiet", "For the windows", "", [], None) == "line"
     around.time += 60
     assert await notifier.show("b", "Broken", "It is.", [], "problems") == "bubble"
     assert [(one.at, one.title, one.channel) for one in notifier.past] == [
         (1060.0, "Broken", "bubble"),
+        (1000.0, "For the windows", "line"),
         (1000.0, "Done", "line"),
     ]
     await supervisor.cancel()
