@@ -229,6 +229,9 @@ class KeyEvent(ctypes.Structure):
     )
 
 
+_IGNORE = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p)(lambda _display, _event: 0)
+
+
 @contextlib.contextmanager
 def _display(name: str) -> Iterator[tuple[ctypes.CDLL, ctypes.c_void_p]]:
     x11 = ctypes.CDLL("libX11.so.6")
@@ -236,6 +239,9 @@ def _display(name: str) -> Iterator[tuple[ctypes.CDLL, ctypes.c_void_p]]:
     x11.XDefaultRootWindow.restype = ctypes.c_ulong
     x11.XStringToKeysym.restype = ctypes.c_ulong
     x11.XKeysymToKeycode.restype = ctypes.c_ubyte
+    # Xlib ends the process at an error; a window that is gone by now is none.
+    x11.XSetErrorHandler.restype = ctypes.c_void_p
+    x11.XSetErrorHandler(_IGNORE)
     screen = ctypes.c_void_p(x11.XOpenDisplay(name.encode()))
     assert screen.value, f"no display {name}"
     try:
