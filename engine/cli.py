@@ -148,6 +148,19 @@ def parser() -> argparse.ArgumentParser:
         if verb == "set":
             one.add_argument("value")
     command("doctor", "Look at every part and say what is wrong and what to do; nothing is changed.")
+    memory = command("memory", "What agents want remembered and only you can decide.", as_json=False)
+    verbs = memory.add_subparsers(dest="verb", required=True, metavar="list|accept|dismiss")
+    for verb, text in (
+        ("list", "List what waits for you."),
+        ("accept", "Accept statements; from then on they are yours."),
+        ("dismiss", "Dismiss statements; the same ones are not proposed again."),
+    ):
+        one = verbs.add_parser(verb, help=text, description=text)
+        one.add_argument("--json", action="store_true", help="print one JSON document")
+        if verb != "list":
+            one.add_argument("ids", nargs="+", metavar="ID", help="ids as `memory list` shows them")
+        if verb == "accept":
+            one.add_argument("--project", metavar="DIR", help="where a statement belongs whose project is not known")
     mcp = command("mcp", "The memory for one agent (MCP on standard input and output).", as_json=False)
     mcp.add_argument("--agent", default="", metavar="NAME", help="which agent starts it: claude, codex or dsh")
     hook = command("hook", "What memory adds to a conversation, for the hooks of an agent.", as_json=False)
@@ -317,6 +330,30 @@ def _spent_text(budget: dict[str, Any]) -> str:
     return f"Paid models today: {day['calls']} calls, {spent}{unknown}."
 
 
+async def _memory(home: Home, options: argparse.Namespace) -> int:
+    async with _engine(home) as call:
+        if options.verb == "list":
+            _print(await call("proposals", {}), options.json, _proposals_text)
+            return DONE
+        project = str(Path(options.project).absolute()) if getattr(options, "project", None) else ""
+        result = await call(f"{options.verb}-proposals", {"ids": options.ids, "project": project})
+    missing = [id_ for id_ in options.ids if id_ not in result["done"]]
+    _print(result, options.json, lambda r: "\n".join(f"Done: {id_}" for id_ in r["done"]))
+    for id_ in missing:
+        print(f"Nothing with this id waits: {id_}", file=sys.stderr)
+    return FAILED if missing else DONE
+
+
+def _proposals_text(rows: list[dict[str, Any]]) -> str:
+    where = {"rule": "in {project}", "reach": "for all projects", "unfiled": "project not known"}
+    lines = [
+        f"{row['id']}  {row['kind']}, {where[row['why']].format(project=row['project'])}, from {row['agent']}\n"
+        f"    {' '.join((row['title'] + ': ' if row['title'] else '').split() + row['text'].split())}"
+        for row in rows
+    ]
+    return "\n".join(lines) or "Nothing waits for you."
+
+
 async def _tasks(home: Home, options: argparse.Namespace) -> int:
     async with _engine(home) as call:
         rows = await call("tasks", {})
@@ -441,6 +478,7 @@ _COMMANDS: dict[str, Callable[[Home, argparse.Namespace], Coroutine[Any, Any, in
     "run": _run,
     "status": _status,
     "tasks": _tasks,
+    "memory": _memory,
     "summarize": _summarize,
     "shelves": _shelves,
     "agents": _agents,

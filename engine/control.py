@@ -108,6 +108,13 @@ async def _dispatch(engine: "Engine", method: str, params: dict[str, Any]) -> An
             return asdict(job) if (job := engine.shelf_care.job) is not None else None
         case "stop-shelf-job":
             return {"stopped": engine.shelf_care.stop()}
+        case "proposals":
+            return [asdict(one) for one in await engine.memory.proposals()]
+        case "accept-proposals":
+            root = str(params.get("project") or "")
+            return {"done": [id_ for id_ in params["ids"] if await engine.memory.accept(str(id_), root)]}
+        case "dismiss-proposals":
+            return {"done": [id_ for id_ in params["ids"] if await engine.memory.dismiss(str(id_))]}
         case "agent/call" | "agent/hook":
             return await engine.agent_server.answer(method, params)
         case "set":
