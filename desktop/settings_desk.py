@@ -44,7 +44,9 @@ class SettingsDesk:
         self._agents = AgentsDesk(engine, window.agents, act)
 
     async def show(self, shelves: list[ShelfRow]) -> None:
-        """Bring lists and figures in line with the engine."""
+        """Bring lists and figures in line with the engine, while somebody can see them."""
+        if not self.window.isVisible():
+            return
         await self._shelves.show(shelves)
         standing = await self._engine.standing()
         day, limits = standing.day, standing.limits

@@ -129,15 +129,15 @@ class SettingsWindow(QWidget):
     @staticmethod
     def _page(parts: list[QWidget]) -> QWidget:
         inner = QWidget()
-        layout = spaced(QVBoxLayout(inner), 2 * GRID, 2 * GRID)
-        for part in parts:
-            layout.addWidget(part)
-        layout.addStretch()
         scroll = QScrollArea()
         scroll.setFrameShape(QFrame.Shape.NoFrame)
         scroll.setWidgetResizable(True)
         scroll.setFocusPolicy(Qt.FocusPolicy.NoFocus)
-        scroll.setWidget(inner)
+        scroll.setWidget(inner)  # empty still: with everything in it this takes four times as long
+        layout = spaced(QVBoxLayout(inner), 2 * GRID, 2 * GRID)
+        for part in parts:
+            layout.addWidget(part)
+        layout.addStretch()
         return scroll
 
     def open_at(self, place: str) -> None:
