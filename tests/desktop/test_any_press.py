@@ -119,6 +119,8 @@ async def test_whatever_is_pressed_leaves_a_sane_program(tmp_path: Path, until: 
         window = one.companion.open_settings("queue.maxAttempts")
         for dialog in window.findChildren(QDialog):
             dialog.reject()
+        window.close()  # lets go of what was typed and refused
+        window = one.companion.open_settings("queue.maxAttempts")
         one.engine.settings.set("enabled", True)
         before = one.engine.settings.get("queue.concurrency")
         one.engine.settings.set("queue.concurrency", before % 8 + 1)
