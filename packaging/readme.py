@@ -1,4 +1,4 @@
-"""Write the README's generated tables again: `uv run python packaging/readme.py`."""
+"""Write the README's generated tables and its guide again: `uv run python packaging/readme.py`."""
 
 import argparse
 from collections.abc import Iterator
@@ -7,7 +7,8 @@ from pathlib import Path
 from engine.cli import parser
 from engine.settings.__main__ import markdown
 
-README = Path(__file__).resolve().parent.parent / "README.md"
+ROOT = Path(__file__).resolve().parent.parent
+README = ROOT / "README.md"
 
 
 def commands(top: argparse.ArgumentParser) -> Iterator[argparse.ArgumentParser]:
@@ -31,9 +32,14 @@ def _usage(one: argparse.ArgumentParser) -> str:
     return " ".join(words).replace("|", "\\|")
 
 
+def guide() -> str:
+    """The English guide, its pictures named from here."""
+    return (ROOT / "resources" / "guide" / "en.md").read_text("utf-8").replace("](../", "](resources/")
+
+
 def render(text: str) -> str:
-    """The README with both tables as the program has them now."""
-    for name, table in (("commands", command_table()), ("settings", markdown())):
+    """The README with its tables and the guide as the program has them now."""
+    for name, table in (("commands", command_table()), ("settings", markdown()), ("guide", guide())):
         start, end = f"<!-- {name}: packaging/readme.py -->\n", f"<!-- end of {name} -->"
         before, found, rest = text.partition(start)
         if not found or end not in rest:
