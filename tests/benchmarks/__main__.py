@@ -43,6 +43,7 @@ BENCHMARKS: dict[str, Callable[[Path], list[Figure]]] = {
     "commands": engine.commands,
     "start": desktop.start_to_icon,
     "idle": desktop.idle,
+    "frame-stall": desktop.frame_stall,
 }
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from tests.benchmarks.figures import Figure
 from tests.benchmarks.processes import Usage, memory, usage
 from tests.desktop.session import Child, Session, descendants, session
-from tests.tools.dsh_logs import LogWriter
+from tests.tools.dsh_logs import LogWriter, generate
 
 MB = 1_000_000
 STARTS = 9
@@ -82,6 +82,58 @@ async def _idle(scratch: Path) -> list[Figure]:
         Figure("idle memory, app", app_memory / MB, "MB", "90"),
         Figure(f"idle memory, shelf server ({len(servers)} process)", server_memory / MB, "MB"),
     ]
+
+
+# The program as `desktop.app.run` puts it together, beside a timer that should fire every 10 ms.
+STALL = """
+import asyncio, json, time
+from PySide6.QtCore import Qt, QTimer
+from desktop.app import Program, make_application
+from desktop.loop import AppLoop
+from engine.paths import Home
+
+application = make_application()
+late, last = [], time.perf_counter()
+
+def fired():
+    global last
+    now = time.perf_counter()
+    late.append(max(0.0, now - last - 0.010))
+    last = now
+
+timer = QTimer(interval=10, timerType=Qt.TimerType.PreciseTimer)
+timer.timeout.connect(fired)
+timer.start()
+program = Program(Home.find())
+with asyncio.Runner(loop_factory=lambda: AppLoop(application, program.quit)) as runner:
+    runner.run(program.run())
+late = sorted(late[100:])
+print(json.dumps({"late": [late[int(len(late) * part)] for part in (0.5, 0.99)] + [late[-1]]}))
+"""
+
+
+async def _stall(scratch: Path, size: int) -> list[Figure]:
+    async with session(scratch) as desktop:
+        await _prepare(desktop, scratch)
+        await asyncio.to_thread(generate, scratch / "dsh" / "sessions", size)
+        panel = await desktop.panel("panel")
+        child = await desktop.start(sys.executable, "-c", STALL)
+        await panel.wait_for("item")
+        await asyncio.sleep(WINDOW)
+        child.process.terminate()
+        half, most, worst = (await child.wait_for("late"))["late"]
+        await panel.end()
+    what = f"lateness of a 10 ms timer while a {size // MB} MB log is caught up"
+    return [
+        Figure(f"{what}, median", 1000 * half, "ms"),
+        Figure(f"{what}, P99", 1000 * most, "ms", "50"),
+        Figure(f"{what}, worst", 1000 * worst, "ms"),
+    ]
+
+
+def frame_stall(scratch: Path) -> list[Figure]:
+    """One minute of the windowed program over a log of 1 GB that it has not seen before."""
+    return asyncio.run(_stall(scratch, 1000 * MB))
 
 
 def start_to_icon(scratch: Path) -> list[Figure]:
