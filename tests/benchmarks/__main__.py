@@ -14,6 +14,7 @@ from tests.benchmarks import (
     costs,
     desktop,
     engine,
+    memory_window,
     queue,
     reading,
     recall,
@@ -44,6 +45,7 @@ BENCHMARKS: dict[str, Callable[[Path], list[Figure]]] = {
     "start": desktop.start_to_icon,
     "idle": desktop.idle,
     "frame-stall": desktop.frame_stall,
+    "memory-window": memory_window.memory_window,
 }
 
 

@@ -62,6 +62,7 @@ async def stage() -> None:
     from desktop.menu import CompanionMenu
     from desktop.tray import TrayHost
     from desktop.widgets.geometry import Geometry
+    from desktop.windows.memory_pages.graph import GraphPage
     from desktop.windows.memory_pages.search import SearchPage
     from desktop.windows.review import ReviewWindow
     from desktop.windows.settings import SettingsWindow
@@ -133,6 +134,8 @@ async def stage() -> None:
             page = shown.page()
             if isinstance(page, SearchPage):
                 page.words.setText("last row")
+            elif isinstance(page, GraphPage):
+                shown.open_connections((await engine.browsing.entries.search("account number", "summary"))[0].name)
         elif word == "review":
             shown = review
         elif word.startswith("settings-"):
