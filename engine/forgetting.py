@@ -328,7 +328,7 @@ class _Traces:
 
     async def _delete(self, tool: str, arguments: dict[str, Any]) -> None:
         try:
-            await self._ask(tool, arguments | {"shelf": self._shelf})
+            await self._ask(tool, arguments | {"erase": True, "shelf": self._shelf})
         except ToolError as error:
             if not error.not_found:
                 raise
