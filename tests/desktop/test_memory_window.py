@@ -372,7 +372,7 @@ def living_objects() -> dict[str, int]:
     counts: dict[str, int] = {}
     for one in gc.get_objects():
         kind = type(one)
-        if isinstance(one, QObject) or kind.__module__.startswith(("pyqtgraph", "desktop.windows.memory")):
+        if isinstance(one, QObject) or str(kind.__module__).startswith(("pyqtgraph", "desktop.windows.memory")):
             counts[kind.__name__] = counts.get(kind.__name__, 0) + 1
     return counts
 
