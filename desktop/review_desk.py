@@ -24,6 +24,8 @@ class ReviewDesk:
         window.retry.connect(lambda ids, place: do("retry", lambda: self._each(ids, engine.retry, place)))
         window.discard.connect(lambda ids: do("discard", lambda: self._each(ids, engine.discard)))
         window.dismiss.connect(lambda keys: do("dismiss", lambda: engine.review.dismiss(keys)))
+        window.accept.connect(lambda id_: do("accept", lambda: engine.memory.accept(id_)))
+        window.refuse.connect(lambda id_: do("refuse", lambda: engine.memory.dismiss(id_)))
         window.take_over.connect(lambda: do("take over", self._take_over))
 
         follow_undo(window.undo, engine, ("discard",), act, window.tell)

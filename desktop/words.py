@@ -11,6 +11,7 @@ from engine.views import (
     FailedTask,
     Found,
     ModelOffer,
+    Proposal,
     ReviewItem,
     ReviewKind,
     SessionRow,
@@ -180,7 +181,17 @@ def item_title(item: ReviewItem) -> str:
     """What waits: what a task was to make, a conversation's own title, or what the engine says."""
     if item.task is not None:
         return task_title(item.task)
-    return item.title if item.kind is ReviewKind.LOG else heard(item.title)
+    return item.title if item.kind in (ReviewKind.LOG, ReviewKind.MEMORY) else heard(item.title)
+
+
+def proposal_words(proposal: Proposal) -> str:
+    """Why an agent's statement waits for the person."""
+    why = {
+        "rule": tr("{agent} wants this to be a rule. It becomes one only if you accept it.", agent=proposal.agent),
+        "reach": tr("{agent} wants this to hold in all projects.", agent=proposal.agent),
+    }
+    unfiled = tr("{agent} said this, and its project is not known, so it cannot be accepted.", agent=proposal.agent)
+    return why.get(proposal.why, unfiled)
 
 
 def found_line(found: Found) -> str:

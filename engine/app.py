@@ -129,6 +129,7 @@ class Engine:
             attempts=self.attempts,
             health=self.health,
             conversations_to_take_over=self.plugin_conversations,
+            proposals=lambda: self.memory.proposals(),
             changed=self._touch,
         )
         self.welcome = Welcome(

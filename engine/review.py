@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable, Sequence
 
 from engine.ledger.logs import LogFile, Logs
 from engine.models.health import RouteHealth
-from engine.views import Attempt, FailedTask, Problem, ReviewItem, ReviewKind, Status
+from engine.views import Attempt, FailedTask, Problem, Proposal, ReviewItem, ReviewKind, Status
 
 # The rest (empty, torn, duplicate) is settled by itself.
 _FOR_A_PERSON = ("unsupported", "damaged", "partly", "unreadable", "held", "mismatch", "diverged")
@@ -29,6 +29,7 @@ class Review:
         attempts: Callable[[str], Awaitable[list[Attempt]]],
         health: Callable[[], list[RouteHealth]],
         conversations_to_take_over: Callable[[], Awaitable[int]],
+        proposals: Callable[[], Awaitable[list[Proposal]]],
         changed: Callable[[], None],
         now: Callable[[], float] = time.time,
     ) -> None:
@@ -38,6 +39,7 @@ class Review:
         self._attempts = attempts
         self._health = health
         self._to_take_over = conversations_to_take_over
+        self._proposals = proposals
         self._changed = changed
         self._now = now
         self._since: dict[str, int] = {}
@@ -48,13 +50,14 @@ class Review:
         found = [await self._of_problem(one) for one in status.problems]
         found += [self._of_model(one) for one in self._models(status.problems)]
         found += [await self._of_task(task) for task in await self._failed()]
+        found += [_of_proposal(one) for one in await self._proposals()]
         found += [_of_log(file) for file in await self._files(status.shelf)]
         self._since = {item.key: item.at for item in found}
         return found
 
     async def more(self, shelf: str, problems: Sequence[Problem]) -> int:
         """How many items there are beside failed tasks and these problems."""
-        return len(self._models(problems)) + len(await self._files(shelf))
+        return len(self._models(problems)) + len(await self._proposals()) + len(await self._files(shelf))
 
     async def dismiss(self, keys: list[str]) -> int:
         """Logs that need no mention any more, until something else is wrong with them; how many."""
@@ -126,6 +129,18 @@ class Review:
             task=task,
             attempts=tuple(await self._attempts(task.task_id)),
         )
+
+
+def _of_proposal(one: Proposal) -> ReviewItem:
+    return ReviewItem(
+        f"memory:{one.id}",
+        ReviewKind.MEMORY,
+        one.title,
+        one.text,
+        one.created_at,
+        project=one.project,
+        proposal=one,
+    )
 
 
 def _of_log(file: LogFile) -> ReviewItem:

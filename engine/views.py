@@ -117,6 +117,7 @@ class ReviewItem:
     session_id: str = ""
     path: str = ""
     takeover: int = 0
+    proposal: "Proposal | None" = None
     task: FailedTask | None = None
     attempts: tuple[Attempt, ...] = ()
 

@@ -39,6 +39,8 @@ class ReviewWindow(QWidget):
     discard = Signal(object)  # task ids
     dismiss = Signal(object)  # keys of items
     take_over = Signal()
+    accept = Signal(str)  # id of a proposal
+    refuse = Signal(str)
     open_conversation = Signal(str)
     open_settings = Signal(str)
     open_past = Signal()
@@ -187,6 +189,8 @@ class ReviewWindow(QWidget):
             card.discard_pressed.connect(lambda item: self._question([item]))
             card.dismiss_pressed.connect(lambda key: self.dismiss.emit([key]))
             card.takeover_pressed.connect(self.take_over)
+            card.accept_pressed.connect(self.accept)
+            card.refuse_pressed.connect(self.refuse)
             card.conversation_pressed.connect(self.open_conversation)
             card.settings_pressed.connect(self.open_settings)
             card.picked.connect(self._tell_selection)

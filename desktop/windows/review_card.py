@@ -4,12 +4,12 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from itertools import groupby
 
-from PySide6.QtCore import Qt, Signal
+from PySide6.QtCore import Qt, Signal, SignalInstance
 from PySide6.QtWidgets import QCheckBox, QFrame, QHBoxLayout, QLabel, QMenu, QPushButton, QVBoxLayout
 
 from desktop.i18n import join, tr, trn
 from desktop.widgets.text import GRID, card, literal, muted, paragraph, spaced, strong
-from desktop.words import ago, item_title, kind_name, moment
+from desktop.words import ago, item_title, kind_name, moment, proposal_words
 from engine.views import Attempt, ReviewItem, ReviewKind
 
 ASKS_A_MODEL = ("consolidate", "cascade")
@@ -22,6 +22,8 @@ class ItemCard(QFrame):
     discard_pressed = Signal(object)
     dismiss_pressed = Signal(str)
     takeover_pressed = Signal()
+    accept_pressed = Signal(str)
+    refuse_pressed = Signal(str)
     conversation_pressed = Signal(str)
     settings_pressed = Signal(str)
     picked = Signal()
@@ -45,7 +47,10 @@ class ItemCard(QFrame):
         head.addWidget(strong(self.title), 1)
         inside.addLayout(head)
         inside.addWidget(self._facts)
-        inside.addWidget(paragraph(join(item.reason)))
+        # What an agent wants to be remembered is shown as it is; all else is a sentence of the engine.
+        inside.addWidget(paragraph(item.reason if item.proposal is not None else join(item.reason)))
+        if item.proposal is not None:
+            inside.addWidget(paragraph(proposal_words(item.proposal)))
         if item.action:
             inside.addWidget(paragraph(tr("What to do: {action}", action=join(item.action))))
         if item.path:
@@ -73,6 +78,10 @@ class ItemCard(QFrame):
             self._button(label, self._take_over)
         if item.kind is ReviewKind.LOG:
             self.dismiss = self._button(tr("Do not mention again"), lambda: self.dismiss_pressed.emit(item.key))
+        if (proposal := item.proposal) is not None:
+            self._button(tr("Refuse"), lambda: self._settle(self.refuse_pressed, proposal.id))
+            if proposal.why != "unfiled":
+                self._button(tr("Accept"), lambda: self._settle(self.accept_pressed, proposal.id))
         if (task := item.task) is not None:
             self.discard = self._button(tr("Discard…"), lambda: self.discard_pressed.emit(item))
             self.others = self._other_models(routes if task.kind in ASKS_A_MODEL else ())
@@ -127,6 +136,10 @@ class ItemCard(QFrame):
         assert self.item.task is not None
         self.setEnabled(False)
         self.retry_pressed.emit(self.item.task.task_id, place)
+
+    def _settle(self, signal: SignalInstance, id_: str) -> None:
+        self.setEnabled(False)
+        signal.emit(id_)
 
     def _take_over(self) -> None:
         self.setEnabled(False)

@@ -41,6 +41,7 @@
     <message><source>A skill: when and how to use the memory</source><translation>技能：何时以及如何使用记忆</translation></message>
     <message><source>A summary appears here when enough was said, or when you press Summarise now.</source><translation>内容足够多时，或按“立即总结”后，摘要会显示在这里。</translation></message>
     <message><source>A task of “{name}” was discarded.</source><translation>“{name}”的一个任务已放弃。</translation></message>
+    <message><source>Accept</source><translation>接受</translation></message>
     <message><source>Activity</source><translation>活动</translation></message>
     <message><source>Address</source><translation>地址</translation></message>
     <message><source>Address of the server, https://…/v1</source><translation>服务器地址，https://…/v1</translation></message>
@@ -296,6 +297,7 @@
     <message><source>Recording of “{name}”</source><translation>“{name}”的记录</translation></message>
     <message><source>Recording starts anew with this change.</source><translation>更改后会重新开始记录。</translation></message>
     <message><source>Recording to {name} now</source><translation>现在记录到 {name}</translation></message>
+    <message><source>Refuse</source><translation>拒绝</translation></message>
     <message><source>Remove</source><translation>移除</translation></message>
     <message><source>Remove key</source><translation>移除密钥</translation></message>
     <message><source>Remove the key of {name}?</source><translation>要移除 {name} 的密钥吗？</translation></message>
@@ -505,6 +507,9 @@
     <message><source>the settings of this model</source><translation>此模型的设置</translation></message>
     <message><source>tokens</source><translation>token</translation></message>
     <message><source>unknown price</source><translation>价格未知</translation></message>
+    <message><source>{agent} said this, and its project is not known, so it cannot be accepted.</source><translation>这是 {agent} 所说的内容，但所属项目未知，因此无法接受。</translation></message>
+    <message><source>{agent} wants this to be a rule. It becomes one only if you accept it.</source><translation>{agent} 希望将此作为规则。只有你接受后才会成为规则。</translation></message>
+    <message><source>{agent} wants this to hold in all projects.</source><translation>{agent} 希望此内容适用于所有项目。</translation></message>
     <message><source>{calls}, {sent} tokens sent, {received} received</source><translation>{calls}，发送 {sent} 个 token，接收 {received} 个</translation></message>
     <message><source>{done} of {total}</source><translation>{done} / {total}</translation></message>
     <message><source>{effort} (not declared)</source><translation>{effort}（未声明）</translation></message>

@@ -8,7 +8,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QLabel, QPushButton
 
 from desktop.windows.review import PAGE, ReviewWindow
-from engine.views import Attempt, FailedTask, ReviewItem, ReviewKind
+from engine.views import Attempt, FailedTask, Proposal, ReviewItem, ReviewKind
 from tests.desktop.living import living, talk
 from tests.desktop.samples import FAILED, ITEMS, task_item
 from tests.tools.model_server import ModelServer, status
@@ -121,6 +121,27 @@ def test_each_kind_has_the_actions_that_settle_it(window) -> None:
             if button.text().startswith(("Open", "Take", "Do not")):
                 button.click()
     assert told == ["Shelves", "take over", "Budget", "Models", "1f0c-a", "Models", "5e01-e", ["log:4fd1"]]
+
+
+def test_what_an_agent_proposes_is_accepted_or_refused(window) -> None:
+    told: list[tuple[str, str]] = []
+    window.accept.connect(lambda id_: told.append(("accept", id_)))
+    window.refuse.connect(lambda id_: told.append(("refuse", id_)))
+    proposals = [
+        Proposal(str(n), "rule", "Locks", "Lock A before B", "user", "demo", "Codex", why, 1)
+        for n, why in enumerate(("rule", "reach", "unfiled"))
+    ]
+    window.show_items(
+        [ReviewItem(f"memory:{one.id}", ReviewKind.MEMORY, one.title, one.text, 1, proposal=one) for one in proposals]
+    )
+    first, second, unfiled = window.cards()
+    said = " ".join(label.text() for label in first.findChildren(QLabel))
+    assert "Codex wants this to be a rule." in said and "Lock A before B" in said
+    assert buttons(unfiled) == ["Refuse"]
+    for card, label in ((first, "Accept"), (second, "Refuse")):
+        next(button for button in card.findChildren(QPushButton) if button.text() == label).click()
+        assert not card.isEnabled()
+    assert told == [("accept", "0"), ("refuse", "1")]
 
 
 def test_the_filter_looks_at_words_and_kinds(window) -> None:
