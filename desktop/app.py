@@ -3,12 +3,11 @@
 import asyncio
 import importlib
 import logging
-import logging.handlers
 import os
 import signal
 import sys
 import threading
-from pathlib import Path
+import time
 from types import TracebackType
 from typing import TYPE_CHECKING
 
@@ -22,8 +21,9 @@ from desktop.icons import app_icon
 from desktop.loop import AppLoop
 from desktop.menu import CompanionMenu
 from desktop.tray import TrayHost
-from engine.errors import CompanionError
+from engine.errors import CompanionError, DamagedLedger
 from engine.paths import Home
+from engine.supervisor import Supervisor
 
 if TYPE_CHECKING:
     from engine.app import Engine
@@ -60,25 +60,50 @@ class Program:
             # Engine and windows take half a second to import; the icon is there first.
             for module in ("engine.app", "desktop.companion"):
                 await asyncio.to_thread(importlib.import_module, module)
-            from engine.app import AlreadyRunning, Engine
+            from engine.app import AlreadyRunning
 
             try:
-                engine = await Engine.open(self._home)
+                engine = await self._opened()
             except AlreadyRunning as running:
                 tray.close()
                 return await self._hand_over(running)
-            except CompanionError as error:
-                await self._refuse(error)
+            if engine is None:
                 return 1
             await self._companion(engine, menu, tray)
         finally:
             tray.close()
         return 0
 
+    async def _opened(self) -> "Engine | None":
+        """The engine; None after a person read why it cannot be. A copy of an older version makes way for this one."""
+        from engine.app import AlreadyRunning, Engine, end_older, last_good, put_back_last_good
+
+        while True:
+            try:
+                return await Engine.open(self._home)
+            except AlreadyRunning as running:
+                try:
+                    if not await end_older(self._home):
+                        raise
+                except AlreadyRunning:
+                    raise
+                except CompanionError:
+                    raise running from None
+            except CompanionError as error:
+                copied = await last_good(self._home) if isinstance(error, DamagedLedger) else None
+                if not await self._refuse(error, copied):
+                    return None
+                try:
+                    await put_back_last_good(self._home)
+                except CompanionError as failed:
+                    await self._refuse(failed)
+                    return None
+
     async def _companion(self, engine: "Engine", menu: CompanionMenu, tray: TrayHost) -> None:
         from desktop.companion import Companion
+        from engine.app import log_to
 
-        log_to(self._home.log_file)
+        log_to(self._home)
         companion = Companion(engine, menu, tray, login_item())
         try:
             await engine.start()
@@ -100,25 +125,31 @@ class Program:
         await self._refuse(running)
         return 1
 
-    async def _refuse(self, error: CompanionError) -> None:
-        """Show why the program cannot start, and wait until that was read."""
+    async def _refuse(self, error: CompanionError, copied: float | None = None) -> bool:
+        """Show why the program cannot start, and wait until that was read; whether the copy is to be put back."""
         log.error("cannot start: %s", error)
         box = QMessageBox(QMessageBox.Icon.Warning, NAME, heard(error.title))
         box.setTextFormat(Qt.TextFormat.PlainText)
         box.setInformativeText(f"{heard(error.message)}\n\n{heard(error.action)}".strip())
-        box.addButton(tr("&Quit"), QMessageBox.ButtonRole.AcceptRole)
-        box.finished.connect(lambda _: self._quit.set())
+        chosen: list[bool] = []
+        if copied is not None:
+            when = time.strftime("%Y-%m-%d %H:%M", time.localtime(copied))
+            again = box.addButton(tr("&Put back the copy of {when}", when=when), QMessageBox.ButtonRole.AcceptRole)
+            again.clicked.connect(lambda: chosen.append(True))
+            box.addButton(tr("&Quit"), QMessageBox.ButtonRole.RejectRole)
+            box.setDefaultButton(again)
+        else:
+            box.addButton(tr("&Quit"), QMessageBox.ButtonRole.AcceptRole)
+        read = asyncio.Event()
+        box.finished.connect(lambda _: read.set())
         box.open()
-        await self._quit.wait()
+        waiting = Supervisor()
+        reading, quitting = waiting.start(read.wait(), "read"), waiting.start(self._quit.wait(), "quit")
+        await asyncio.wait((reading, quitting), return_when=asyncio.FIRST_COMPLETED)
+        await waiting.cancel()
+        box.close()
         box.deleteLater()
-
-
-def log_to(path: Path) -> None:
-    """Keep a rotating log; it never holds conversation text."""
-    handler = logging.handlers.RotatingFileHandler(path, maxBytes=1_000_000, backupCount=3, encoding="utf-8")
-    handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s %(message)s"))
-    logging.basicConfig(level=logging.INFO, handlers=[handler])
-    logging.getLogger("httpx").setLevel(logging.WARNING)
+        return bool(chosen) and not self._quit.is_set()
 
 
 def _end_anyway() -> None:

@@ -7,7 +7,9 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-APP_ID = "hypatia-companion"
+from engine.paths import APP, login_file
+
+APP_ID = APP
 NAME = "Hypatia Companion"
 _ESCAPED = {"\\": "\\\\", '"': '\\"', "$": "\\$", "`": "\\`"}
 
@@ -134,11 +136,9 @@ def login_item(
 ) -> LoginFile | LoginRegistry:
     """The place of this system, for the program as it was started."""
     command = start_command(sys.argv[0], getattr(sys, "frozen", False))
-    home = home or Path.home()
-    if platform == "win32":
+    path = login_file(platform, environ, home or Path.home())
+    if path is None:
         return LoginRegistry(command)
     if platform == "darwin":
-        return LoginFile(home / "Library" / "LaunchAgents" / f"{APP_ID}.plist", launch_agent(command))
-    base = environ.get("XDG_CONFIG_HOME", "")
-    config = Path(base) if base.startswith("/") else home / ".config"
-    return LoginFile(config / "autostart" / f"{APP_ID}.desktop", desktop_entry(command).encode())
+        return LoginFile(path, launch_agent(command))
+    return LoginFile(path, desktop_entry(command).encode())

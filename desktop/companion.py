@@ -31,6 +31,7 @@ from engine.events import (
     Event,
     MessagesLogged,
     Notice,
+    QuitRequested,
     SettingsChanged,
     ShelfSwitched,
     ShowRequested,
@@ -310,6 +311,8 @@ class Companion:
                 self._act("notice", lambda: self._notice(event))
             case ShowRequested():
                 self.show_window()
+            case QuitRequested():
+                self.menu.quit_chosen.emit()
 
     async def _switched(self, name: str) -> None:
         sentence = tr("Recording to {name} now", name=name)

@@ -6,6 +6,7 @@ import sqlite3
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from importlib import metadata
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,8 @@ from engine.agent_sources import AgentSources
 from engine.agents.connecting.agents import Agents
 from engine.agents.inbox import Inbox
 from engine.agents.server import AgentServer, Host
+from engine.backup import restoring, swap
+from engine.backup.words import in_words
 from engine.browsing.parts import Browsing
 from engine.clock import ClockGap, on_wake_up
 from engine.collector.collector import Collector, Sweep
@@ -35,6 +38,7 @@ from engine.events import (
     TaskStuck,
 )
 from engine.forgetting import Forgetting
+from engine.journal import log_to as log_to
 from engine.ledger.calls import CallLog, CallTotals
 from engine.ledger.database import Ledger
 from engine.ledger.given_up import GivenUp, put_back
@@ -53,7 +57,7 @@ from engine.models.providers import PROVIDERS, Provider, declared, key_variables
 from engine.models.routes import sanitise
 from engine.notices import Notices
 from engine.overview import Overview
-from engine.paths import Home
+from engine.paths import APP, Home
 from engine.pipeline import housekeeping, on_demand
 from engine.pipeline.consolidate import consider
 from engine.pipeline.queue import Task, TaskKey
@@ -107,6 +111,7 @@ class Engine:
         self.undo = Undo(self.bus)
         self.agents = Agents.of(home, settings)
         self.has_window = False
+        self.version = metadata.version(APP)
         self.following = False
         self.swept = Sweep()
         self.tasks_done = 0
@@ -213,6 +218,8 @@ class Engine:
         if owner is None:
             raise AlreadyRunning
         try:
+            with in_words("The restore before was not ended", home.data):
+                await asyncio.to_thread(swap.finish, home)
             settings = Settings(home.settings_file)
             ledger = await Ledger.open(home.ledger_file)
         except BaseException:
@@ -895,3 +902,18 @@ async def show_running(home: Home) -> bool:
     """Ask the engine that holds the lock to show its window; false when it has none. Raises NotReachable."""
     answer = await instance.ask_running(home, "show")
     return bool(answer.get("window"))
+
+
+async def end_older(home: Home) -> bool:
+    """Where the engine that holds the lock is of an older version, have it end; whether it did. Raises NotReachable."""
+    return await instance.end_older(home, metadata.version(APP))
+
+
+async def last_good(home: Home) -> float | None:
+    """When the copy of the companion's own file was made that can be put back (epoch seconds); None without one."""
+    return await asyncio.to_thread(restoring.last_good, home)
+
+
+async def put_back_last_good(home: Home) -> None:
+    """Put that copy in the place of the damaged file, which is kept aside. Raises CompanionError."""
+    await asyncio.to_thread(restoring.put_back, home)

@@ -5,7 +5,6 @@ import asyncio
 import contextlib
 import json
 import logging
-import logging.handlers
 import os
 import signal
 import sys
@@ -15,7 +14,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from engine import cli_summarize
+from engine import cli_keep, cli_summarize
 from engine.agents.connecting import command as agents_command
 from engine.cli_shelves import LONG, add_verbs, export_from_folder, shelves
 from engine.errors import CompanionError, UserFixable
@@ -147,6 +146,7 @@ def parser() -> argparse.ArgumentParser:
             one.add_argument("key")
         if verb == "set":
             one.add_argument("value")
+    cli_keep.add_commands(command)
     command("doctor", "Look at every part and say what is wrong and what to do; nothing is changed.")
     memory = command("memory", "What agents want remembered and only you can decide.", as_json=False)
     verbs = memory.add_subparsers(dest="verb", required=True, metavar="list|accept|dismiss")
@@ -174,8 +174,10 @@ def parser() -> argparse.ArgumentParser:
 
 
 async def _run(home: Home, options: argparse.Namespace) -> int:
-    from engine.app import Engine
+    from engine.app import AlreadyRunning, Engine, end_older
     from engine.configured import cutoff_of
+    from engine.events import QuitRequested
+    from engine.journal import log_to
 
     started = time.monotonic()
     if options.start is not None:
@@ -183,9 +185,15 @@ async def _run(home: Home, options: argparse.Namespace) -> int:
             cutoff_of(options.start, time.time())
         except UserFixable as error:
             raise WrongUsage(error.title, error.message, error.action) from error
-    engine = await Engine.open(home)
+    try:
+        engine = await Engine.open(home)
+    except AlreadyRunning:
+        if not await end_older(home):
+            raise
+        engine = await Engine.open(home)
     stop = asyncio.Event()
     _stop_on_signals(stop)
+    engine.bus.subscribe(lambda event: stop.set() if isinstance(event, QuitRequested) else None)
     code = DONE
     try:
         await asyncio.to_thread(log_to, home)
@@ -419,6 +427,21 @@ async def _shelves(home: Home, options: argparse.Namespace) -> int:
     return DONE
 
 
+async def _backup(home: Home, options: argparse.Namespace) -> int:
+    await cli_keep.backup(home, options, lambda value, text: _print(value, options.json, text))
+    return DONE
+
+
+async def _restore(home: Home, options: argparse.Namespace) -> int:
+    await cli_keep.restore(home, options, lambda value, text: _print(value, options.json, text))
+    return DONE
+
+
+async def _uninstall(home: Home, options: argparse.Namespace) -> int:
+    well = await cli_keep.uninstall(home, options, lambda value, text: _print(value, options.json, text))
+    return DONE if well else FAILED
+
+
 async def _agents(home: Home, options: argparse.Namespace) -> int:
     result, text, well = await agents_command.run(home, options)
     _print(result, options.json, lambda _: text)
@@ -482,6 +505,9 @@ _COMMANDS: dict[str, Callable[[Home, argparse.Namespace], Coroutine[Any, Any, in
     "summarize": _summarize,
     "shelves": _shelves,
     "agents": _agents,
+    "backup": _backup,
+    "restore": _restore,
+    "uninstall": _uninstall,
     "settings": _settings,
     "doctor": _doctor,
 }
@@ -533,17 +559,6 @@ def _stop_on_signals(stop: asyncio.Event) -> None:
     for one in (signal.SIGTERM, signal.SIGINT, getattr(signal, "SIGHUP", signal.SIGTERM)):
         with contextlib.suppress(NotImplementedError):  # Windows: KeyboardInterrupt ends the loop instead
             loop.add_signal_handler(one, stop.set)
-
-
-def log_to(home: Home) -> None:
-    """Write warnings and notes, never conversation text, to a log of bounded size."""
-    logging.raiseExceptions = False  # a note that cannot be written, on a full disk say, stops nothing
-    handler = logging.handlers.RotatingFileHandler(home.log_file, maxBytes=1_000_000, backupCount=3, encoding="utf-8")
-    handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
-    root = logging.getLogger()
-    root.addHandler(handler)
-    root.setLevel(logging.INFO)
-    logging.getLogger("httpx").setLevel(logging.WARNING)
 
 
 def _print(value: Any, as_json: bool, text: Callable[[Any], str]) -> None:

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from engine.errors import CompanionError, UserFixable
+from engine.events import QuitRequested
 from engine.jsonrpc import INTERNAL_ERROR, INVALID_PARAMS, METHOD_NOT_FOUND, RpcError
 from engine.views import Status
 
@@ -44,6 +45,11 @@ async def _dispatch(engine: "Engine", method: str, params: dict[str, Any]) -> An
         case "show":
             engine.show()
             return {"window": engine.has_window}
+        case "quit":
+            engine.bus.emit(QuitRequested())
+            return {}
+        case "version":
+            return {"version": engine.version}
         case "following":
             return {"following": engine.following}
         case "status":

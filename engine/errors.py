@@ -15,6 +15,10 @@ class UserFixable(CompanionError):
     """A person has to do something: a key is missing, a shelf is not connected."""
 
 
+class DamagedLedger(UserFixable):
+    """The companion's own file makes no sense any more; a copy of it may be put back."""
+
+
 class Environment(CompanionError):
     """The surroundings failed: disk full, binary gone, network down. Retried by the supervisor's rules.
 

@@ -49,6 +49,11 @@ class TaskFailed(Event):
 
 
 @dataclass(frozen=True, slots=True)
+class QuitRequested(Event):
+    """Somebody asks the program to end: its removal, or a newer version that takes over."""
+
+
+@dataclass(frozen=True, slots=True)
 class Forgotten(Event):
     """A conversation was forgotten, or is remembered again."""
 

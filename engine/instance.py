@@ -5,6 +5,7 @@ import contextlib
 import hashlib
 import json
 import os
+import re
 import secrets
 import sys
 import tempfile
@@ -141,6 +142,47 @@ async def ask_running(
             raise NotReachable from None
 
 
+async def end_running(home: Home, patience: float = 20.0) -> None:
+    """Ask the engine that holds the lock to end, and wait until it did; raises NotReachable."""
+    with contextlib.suppress(RpcError):  # one of before there was this verb
+        await ask_running(home, "quit", limit=patience)
+    await _let_go(home, patience)
+
+
+async def end_older(home: Home, version: str, patience: float = 20.0) -> bool:
+    """Where the engine that holds the lock is of an older version than this one, have it end; whether it did.
+
+    Raises NotReachable.
+    """
+    try:
+        running = (await ask_running(home, "version"))["version"]
+        if _numbers(running) >= _numbers(version):
+            return False
+        await ask_running(home, "quit", limit=patience)
+    except RpcError:
+        return False  # one of before there were these verbs: a person ends it
+    await _let_go(home, patience)
+    return True
+
+
+async def _let_go(home: Home, patience: float) -> None:
+    try:
+        async with asyncio.timeout(patience):
+            while await asyncio.to_thread(held, home):  # noqa: ASYNC110 - another process's lock tells nobody
+                await asyncio.sleep(0.05)
+    except TimeoutError:
+        raise NotReachable from None
+
+
+def _numbers(version: str) -> list[int]:
+    return [int(number) for number in re.findall(r"\d+", version)[:3]]
+
+
+def addresses(home: Home) -> list[Path]:
+    """What an engine leaves outside its process for others to find it, there or not."""
+    return [_address_file(home), _socket_place(home)]
+
+
 async def answers(home: Home, patience: float) -> bool:
     """Whether the holder of the lock answers within so many seconds."""
     try:
@@ -198,17 +240,25 @@ def _address_file(home: Home) -> Path:
     return home.data / "control.json"
 
 
-def _socket_path(home: Home) -> Path:
+def _socket_place(home: Home) -> Path:
     """In the runtime folder; a path too long for a socket moves to a private folder among the temporary files."""
     path = home.runtime / "control.sock"
-    if len(os.fsencode(path)) <= _SOCKET_PATH_LIMIT:
+    if sys.platform == "win32" or len(os.fsencode(path)) <= _SOCKET_PATH_LIMIT:
         return path
     digest = hashlib.sha256(os.fsencode(home.data)).hexdigest()[:16]
     name = f"hypatia-companion-{os.getuid()}"
     folder = Path(tempfile.gettempdir()) / name
     if len(os.fsencode(folder / f"{digest}.sock")) > _SOCKET_PATH_LIMIT:
         folder = Path("/tmp") / name  # a temporary folder may lie as deep as the home
-    folder.mkdir(mode=0o700, exist_ok=True)
-    if folder.stat().st_uid != os.getuid() or folder.is_symlink():
-        raise Environment("No place for the control socket", f"{folder} belongs to someone else.", "Remove it.")
     return folder / f"{digest}.sock"
+
+
+def _socket_path(home: Home) -> Path:
+    """The same, with its folder there and ours."""
+    path = _socket_place(home)
+    if path.parent != home.runtime:
+        folder = path.parent
+        folder.mkdir(mode=0o700, exist_ok=True)
+        if folder.stat().st_uid != os.getuid() or folder.is_symlink():
+            raise Environment("No place for the control socket", f"{folder} belongs to someone else.", "Remove it.")
+    return path

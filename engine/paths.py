@@ -3,6 +3,7 @@
 import os
 import sys
 import tempfile
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -59,6 +60,16 @@ class Home:
         """Make the folders, readable by this user only."""
         for folder in (self.config, self.data, self.runtime):
             folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+
+
+def login_file(platform: str, environ: Mapping[str, str], person: Path) -> Path | None:
+    """The file that starts us at login, there or not; None on Windows, which has a registry instead."""
+    if platform == "win32":
+        return None
+    if platform == "darwin":
+        return person / "Library" / "LaunchAgents" / f"{APP}.plist"
+    base = environ.get("XDG_CONFIG_HOME", "")
+    return (Path(base) if base.startswith("/") else person / ".config") / "autostart" / f"{APP}.desktop"
 
 
 def write_private(path: Path, text: str) -> None:

@@ -17,6 +17,8 @@ from desktop.i18n import ENGINE, WINDOWS, Catalogue, read, unmet
 ROOT = Path(__file__).resolve().parent.parent
 FILE = ROOT / "resources" / "translations" / "companion_zh_CN.ts"
 TOLD = {
+    "DamagedLedger",
+    "NoBackup",
     "UserFixable",
     "Environment",
     "Notice",

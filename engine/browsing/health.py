@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from engine.errors import CompanionError
+from engine.journal import last_crash
 from engine.ledger.database import Ledger
 from engine.paths import Home
 from engine.policy.redact import redact
@@ -74,6 +75,10 @@ class HealthReader:
         """Read the companion's own file through; empty when it is whole, else what is wrong with it."""
         found = str((await self._ledger.read("PRAGMA quick_check(1)"))[0][0])
         return "" if found == "ok" else found
+
+    async def crash(self) -> str:
+        """The report of the last fault of the program; empty where there was none."""
+        return await asyncio.to_thread(last_crash, self._home)
 
     async def diagnostics(self, report: HealthReport) -> str:
         """Facts for a report of a fault, in English: no title, no project, no name of a person's folder."""

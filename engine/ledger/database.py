@@ -12,7 +12,7 @@ from typing import Any
 
 import aiosqlite
 
-from engine.errors import CompanionError, Environment, UserFixable
+from engine.errors import CompanionError, DamagedLedger, Environment, UserFixable
 from engine.ledger import copies, upgrade
 from engine.ledger.schema import MIGRATIONS, statements
 
@@ -285,10 +285,11 @@ def _unwritable(path: Path) -> CompanionError:
 
 
 def _malformed(path: Path) -> CompanionError:
-    return UserFixable(
+    return DamagedLedger(
         "The companion's own file is damaged",
         f"{path} cannot be read; it was left as it is.",
-        "Move this file away (or put a backup in its place) and start again; what is on the shelf stays.",
+        "Put its last good copy back: hypatia-companion restore --last-good. "
+        "Move this file away if there is none, and start again; what is on the shelf stays.",
     )
 
 

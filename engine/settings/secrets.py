@@ -18,6 +18,7 @@ from engine.settings.store import unsaved
 log = logging.getLogger(__name__)
 
 SERVICE = "hypatia-companion"
+NO_KEYRING = "This system has no keyring that protects keys."
 LIMIT = 10.0
 CLICK_LIMIT = 30.0
 RETRY_AFTER = 300.0
@@ -118,6 +119,25 @@ class Keys:
 
         result, reason = await self._ask(attempt, self._click_limit)
         return reason or result or ""
+
+    async def take_back(self, provider_ids: Sequence[str], *, remove: bool) -> tuple[list[str], str]:
+        """Which providers have a key in the keyring, removed and read back if asked; why it could not be asked.
+
+        A system without a keyring never got one of ours.
+        """
+
+        def look(backend: Backend) -> str:
+            found = [name for name in provider_ids if _read(backend, name)]
+            for name in found if remove else ():
+                backend.delete_password(SERVICE, name)
+                if _read(backend, name):
+                    raise OSError(f"the key of {name} is still there")
+            return "\n".join(found)
+
+        result, reason = await self._ask(look, self._click_limit)
+        if remove:
+            self._remembered.clear()
+        return (result or "").split("\n") if result else [], "" if reason == NO_KEYRING else reason
 
     async def _from_keyring(self, provider_id: str) -> str:
         if known := self._remembered.get(provider_id):
@@ -270,7 +290,7 @@ def _has_collection() -> bool:
 def _reason(error: BaseException) -> str:
     name = type(error).__name__
     if name in ("NoKeyringError", "_Unsafe"):
-        return "This system has no keyring that protects keys."
+        return NO_KEYRING
     if name in ("KeyringLocked", "InitError") or "dismissed" in str(error).lower():
         return "It is locked."
     return f"It reports an error ({name})."

@@ -20,6 +20,7 @@
     <message><source>&amp;Notify again</source><translation>恢复通知(&amp;N)</translation></message>
     <message><source>&amp;Past notifications…</source><translation>以往通知(&amp;P)…</translation></message>
     <message><source>&amp;Pause</source><translation>暂停(&amp;P)</translation></message>
+    <message><source>&amp;Put back the copy of {when}</source><translation>恢复 {when} 的副本(&amp;P)</translation></message>
     <message><source>&amp;Quit</source><translation>退出(&amp;Q)</translation></message>
     <message><source>&amp;Retry selected</source><translation>重试所选(&amp;R)</translation></message>
     <message><source>&amp;Review…</source><translation>待处理(&amp;R)…</translation></message>
@@ -103,6 +104,7 @@
     <message><source>Conversations seen</source><translation>已看到的会话</translation></message>
     <message><source>Copied. It holds no title, no project and no word of any conversation.</source><translation>已复制。其中不含标题、项目或任何会话内容。</translation></message>
     <message><source>Copy diagnostics</source><translation>复制诊断信息</translation></message>
+    <message><source>Copy the last crash report</source><translation>复制上一次崩溃报告</translation></message>
     <message><source>Cost</source><translation>费用</translation></message>
     <message><source>Cost per day</source><translation>每日费用</translation></message>
     <message><source>Currency</source><translation>货币</translation></message>
@@ -386,6 +388,7 @@
     <message><source>The key is removed.</source><translation>密钥已移除。</translation></message>
     <message><source>The last {days} are recorded: {amount}.</source><translation>记录最近 {days}：{amount}。</translation></message>
     <message><source>The plots are being drawn…</source><translation>正在绘制图表…</translation></message>
+    <message><source>The program had no fault.</source><translation>程序没有出过故障。</translation></message>
     <message><source>The program sends nothing else: no statistics, no reports. Passwords and keys are hidden before anything is stored or sent. Memory itself is kept in files on this computer.</source><translation>程序不发送其他任何内容：没有统计，没有报告。密码和密钥在存储或发送前都会被隐藏。记忆本身保存在本机的文件中。</translation></message>
     <message><source>The setting was not taken back</source><translation>设置未能恢复</translation></message>
     <message><source>The settings file has entries that are not known here and are kept: {names}.</source><translation>设置文件中有此处未知的条目，已保留：{names}。</translation></message>
@@ -433,6 +436,7 @@
     <message><source>What to do: {action}</source><translation>怎么办：{action}</translation></message>
     <message><source>What to look in</source><translation>查找范围</translation></message>
     <message><source>When</source><translation>时间</translation></message>
+    <message><source>Where in the program the last fault was; it stays on this machine</source><translation>上一次故障发生在程序的哪个位置；它只留在本机</translation></message>
     <message><source>Where is memory kept?</source><translation>记忆保存在哪里？</translation></message>
     <message><source>Which conversations may be recorded?</source><translation>可以记录哪些会话？</translation></message>
     <message><source>Which model writes the summaries?</source><translation>由哪个模型撰写摘要？</translation></message>
@@ -603,12 +607,14 @@
 </context>
 <context>
     <name>engine</name>
+    <message><source>A damaged file is not backed up</source><translation>损坏的文件不会被备份</translation></message>
     <message><source>A file cannot be changed</source><translation>无法更改文件</translation></message>
     <message><source>A file changed meanwhile</source><translation>文件在此期间已更改</translation></message>
     <message><source>A forgotten conversation is still on the shelf</source><translation>已遗忘的会话仍在书架上</translation></message>
     <message><source>A key has only letters, digits and signs, and no spaces.</source><translation>密钥只含字母、数字和符号，没有空格。</translation></message>
     <message><source>A model setting has no effect</source><translation>有一项模型设置不起作用</translation></message>
     <message><source>A part of the companion stopped</source><translation>程序的一部分停止了</translation></message>
+    <message><source>A restore was interrupted</source><translation>一次恢复被中断</translation></message>
     <message><source>A setting is wrong</source><translation>有一项设置不正确</translation></message>
     <message><source>A shelf is busy</source><translation>书架正忙</translation></message>
     <message><source>Agents are being connected already</source><translation>正在连接智能体</translation></message>
@@ -631,6 +637,7 @@
     <message><source>Choose an empty folder, or connect this one instead.</source><translation>请选择空文件夹，或改为连接此文件夹。</translation></message>
     <message><source>Choose another folder or name.</source><translation>请选择其他文件夹或名称。</translation></message>
     <message><source>Choose another folder.</source><translation>请选择其他文件夹。</translation></message>
+    <message><source>Choose another name.</source><translation>请换一个名称。</translation></message>
     <message><source>Choose another shelf.</source><translation>请选择其他书架。</translation></message>
     <message><source>Choose the folder of a shelf.</source><translation>请选择书架的文件夹。</translation></message>
     <message><source>Close other copies of the companion; it tries again.</source><translation>请关闭其他正在运行的副本；会自动重试。</translation></message>
@@ -649,8 +656,10 @@
     <message><source>Enter its base URL in Settings.</source><translation>请在设置中填写其地址。</translation></message>
     <message><source>Enter its price (models.prices) under Settings, Budget, or remove the limit on money.</source><translation>请在“设置 › 预算”中填写其价格，或取消金额限制。</translation></message>
     <message><source>Enter the name of the model by hand.</source><translation>请手动输入模型名称。</translation></message>
+    <message><source>Free some space and try again.</source><translation>请释放一些空间后重试。</translation></message>
     <message><source>Free some space or choose another folder.</source><translation>请腾出一些空间或选择其他文件夹。</translation></message>
     <message><source>Free some space, or check the disk, and try again.</source><translation>请腾出一些空间或检查磁盘，然后重试。</translation></message>
+    <message><source>Free some space.</source><translation>请释放一些空间。</translation></message>
     <message><source>Free some space; the work goes on then.</source><translation>请腾出一些空间，之后会自动继续。</translation></message>
     <message><source>Hypatia cannot import this</source><translation>Hypatia 无法导入此内容</translation></message>
     <message><source>Hypatia is used through its command line</source><translation>正通过命令行使用 Hypatia</translation></message>
@@ -691,6 +700,7 @@
     <message><source>It takes its own exports only, and this is a file of lines.</source><translation>它只接受自己的导出，而这是逐行文件。</translation></message>
     <message><source>It was not ready within {n} s. {said}</source><translation>它在 {n} 秒内未就绪。{said}</translation></message>
     <message><source>It was stopped, as {why}</source><translation>它被停止，因为 {why}</translation></message>
+    <message><source>Its files cannot be replaced while it works on them.</source><translation>它工作时不能替换它的文件。</translation></message>
     <message><source>Its list is written in brackets.</source><translation>其列表以方括号形式书写。</translation></message>
     <message><source>Keep the key for this session only, put it into a private file, or set an environment variable.</source><translation>请选择仅保留到程序退出、保存在私有文件中，或设置环境变量。</translation></message>
     <message><source>Key not stored</source><translation>密钥未保存</translation></message>
@@ -701,11 +711,12 @@
     <message><source>Look at the list of settings.</source><translation>请查看设置列表。</translation></message>
     <message><source>Make room and import again.</source><translation>请腾出空间后重新导入。</translation></message>
     <message><source>Make sure that you own {path} and may write there, then start again.</source><translation>请确认你拥有 {path} 且可以写入，然后重新启动。</translation></message>
+    <message><source>Make the folder first.</source><translation>请先建立该文件夹。</translation></message>
     <message><source>Make the folder writable, or set HYPATIA_COMPANION_HOME to another one.</source><translation>请让该文件夹可写，或将 HYPATIA_COMPANION_HOME 设为其他文件夹。</translation></message>
     <message><source>Make {path} readable for you.</source><translation>请让你能读取 {path}。</translation></message>
     <message><source>Make {path} writable for you.</source><translation>请让你能写入 {path}。</translation></message>
     <message><source>Many of its new records are of kinds the companion does not know ({kind}); some words may be missing.</source><translation>它的许多新记录属于本程序不认识的类型（{kind}），可能有内容缺失。</translation></message>
-    <message><source>Move this file away (or put a backup in its place) and start again; what is on the shelf stays.</source><translation>请移走此文件（或用备份替换），然后重新启动；书架上的内容不受影响。</translation></message>
+    <message><source>Name a file.</source><translation>请指定一个文件。</translation></message>
     <message><source>Name one of them.</source><translation>请指定其中之一。</translation></message>
     <message><source>Name one.</source><translation>请指定其中一个。</translation></message>
     <message><source>No answer within {n} s; the server was stopped.</source><translation>{n} 秒内没有响应；已停止该服务。</translation></message>
@@ -731,10 +742,14 @@
     <message><source>Our table could not be taken out without changing something else.</source><translation>无法在不影响其他内容的情况下移除本程序的表。</translation></message>
     <message><source>Paste it again.</source><translation>请重新粘贴。</translation></message>
     <message><source>Price not known</source><translation>价格未知</translation></message>
+    <message><source>Put its last good copy back: hypatia-companion restore --last-good. Move this file away if there is none, and start again; what is on the shelf stays.</source><translation>请恢复它最后一份完好的副本：hypatia-companion restore --last-good。如果没有副本，请移走此文件并重新启动；书架上的内容不受影响。</translation></message>
+    <message><source>Put the last good copy back first: hypatia-companion restore --last-good</source><translation>请先恢复最后一份完好的副本：hypatia-companion restore --last-good</translation></message>
+    <message><source>Quit it from its menu (or end `hypatia-companion run`), then try again.</source><translation>请从菜单退出它（或结束 `hypatia-companion run`），然后重试。</translation></message>
     <message><source>Raise it under Settings, Budget, or send less text per summary.</source><translation>请在“设置 › 预算”中提高限额，或减少每个摘要发送的文本。</translation></message>
     <message><source>Remove it.</source><translation>请将其移除。</translation></message>
     <message><source>Remove it; what is connected is then recognised by its name.</source><translation>请删除该文件；已连接的内容将按名称识别。</translation></message>
     <message><source>Rename or remove it, then connect again.</source><translation>请重命名或删除它，然后重新连接。</translation></message>
+    <message><source>Restore a backup, or move the damaged file away and start again; what is on the shelf stays.</source><translation>请恢复一份备份，或移走损坏的文件后重新启动；书架上的内容不受影响。</translation></message>
     <message><source>Retry, or put another model first under Settings, Models.</source><translation>请重试，或在“设置 › 模型”中将其他模型放在首位。</translation></message>
     <message><source>Retry, or raise “Length of an answer” under Settings, Models.</source><translation>请重试，或在“设置 › 模型”中提高“回答长度”。</translation></message>
     <message><source>Retry.</source><translation>请重试。</translation></message>
@@ -747,15 +762,21 @@
     <message><source>Something needs you</source><translation>有事项等待你处理</translation></message>
     <message><source>Start it again to go on.</source><translation>再次开始即可继续。</translation></message>
     <message><source>Start it again.</source><translation>请重新启动程序。</translation></message>
+    <message><source>Start the companion once, then back up again.</source><translation>请先启动一次本程序，然后再备份。</translation></message>
+    <message><source>Start the companion.</source><translation>请启动本程序。</translation></message>
     <message><source>Start {label}.</source><translation>请启动 {label}。</translation></message>
     <message><source>Stop it or wait for it.</source><translation>请停止它，或等它结束。</translation></message>
     <message><source>Stopped</source><translation>已停止</translation></message>
     <message><source>Switch the plugin off in DSH, or record on another shelf.</source><translation>请在 DSH 中关闭该插件，或记录到其他书架。</translation></message>
     <message><source>Take that over, so that nothing is summarised and paid for twice.</source><translation>接管其进度，以免重复总结和付费。</translation></message>
     <message><source>The archive of “{name}” failed and waits in Review.</source><translation>“{name}”的归档失败，正在“待处理”中等待。</translation></message>
+    <message><source>The backup was not restored</source><translation>备份未恢复</translation></message>
+    <message><source>The backup was not written</source><translation>备份未写入</translation></message>
     <message><source>The companion does not answer</source><translation>程序没有响应</translation></message>
     <message><source>The companion is already running</source><translation>程序已在运行</translation></message>
     <message><source>The companion is ending it.</source><translation>程序正在结束它。</translation></message>
+    <message><source>The companion is running</source><translation>本程序正在运行</translation></message>
+    <message><source>The companion's folders cannot be used</source><translation>无法使用本程序的文件夹</translation></message>
     <message><source>The companion's log says more.</source><translation>详情见程序的日志。</translation></message>
     <message><source>The companion's own file belongs to a newer version</source><translation>程序自己的文件属于更新的版本</translation></message>
     <message><source>The companion's own file cannot be opened</source><translation>无法打开程序自己的文件</translation></message>
@@ -763,10 +784,13 @@
     <message><source>The companion's own file is in use</source><translation>程序自己的文件正被占用</translation></message>
     <message><source>The companion's own file is only read here</source><translation>本程序自己的文件在此只读</translation></message>
     <message><source>The conversation was worked on since, or a newer task stands in its place.</source><translation>此后该会话又有处理，或已有更新的任务取代了它。</translation></message>
+    <message><source>The copy was not put back</source><translation>副本未恢复</translation></message>
     <message><source>The disk fails</source><translation>磁盘出错</translation></message>
     <message><source>The disk is full</source><translation>磁盘已满</translation></message>
+    <message><source>The disk is too full</source><translation>磁盘剩余空间不足</translation></message>
     <message><source>The entries were not imported</source><translation>条目未导入</translation></message>
     <message><source>The export was not written</source><translation>导出未写入</translation></message>
+    <message><source>The files are half replaced.</source><translation>文件只替换了一半。</translation></message>
     <message><source>The files were not imported</source><translation>文件未导入</translation></message>
     <message><source>The import is not complete</source><translation>导入不完整</translation></message>
     <message><source>The key for {label} holds characters that no key has.</source><translation>{label} 的密钥含有密钥中不会出现的字符。</translation></message>
@@ -782,6 +806,7 @@
     <message><source>The proxy {where} does not answer.</source><translation>代理 {where} 没有响应。</translation></message>
     <message><source>The proxy {where} lets nobody through to {place}.</source><translation>代理 {where} 不允许访问 {place}。</translation></message>
     <message><source>The recording of “{name}” failed and waits in Review.</source><translation>“{name}”的记录失败，正在“待处理”中等待。</translation></message>
+    <message><source>The restore before was not ended</source><translation>上一次恢复尚未完成</translation></message>
     <message><source>The shelf cannot be read from the disk.</source><translation>无法从磁盘读取书架。</translation></message>
     <message><source>The shelf cannot be written</source><translation>无法写入书架</translation></message>
     <message><source>The shelf did not answer</source><translation>书架没有响应</translation></message>
@@ -802,13 +827,16 @@
     <message><source>The vectors were not made</source><translation>未能生成向量</translation></message>
     <message><source>The work on “{name}” failed and waits in Review.</source><translation>“{name}”的处理失败，正在“待处理”中等待。</translation></message>
     <message><source>There is neither {home} nor a program {value}.</source><translation>既没有 {home}，也没有程序 {value}。</translation></message>
+    <message><source>There is no copy of the companion's own file</source><translation>没有本程序自身文件的副本</translation></message>
     <message><source>There is no key for {label}.</source><translation>没有 {label} 的密钥。</translation></message>
     <message><source>There is no setting {key}.</source><translation>没有名为 {key} 的设置。</translation></message>
     <message><source>There is no such agent</source><translation>没有这个智能体</translation></message>
     <message><source>There is no such model</source><translation>没有这个模型</translation></message>
+    <message><source>There is nothing to back up</source><translation>没有可备份的内容</translation></message>
     <message><source>There is nothing to take over</source><translation>没有可接管的内容</translation></message>
     <message><source>These entries cannot be read</source><translation>无法读取这些条目</translation></message>
     <message><source>This Hypatia is too old</source><translation>此 Hypatia 版本过旧</translation></message>
+    <message><source>This backup cannot be used</source><translation>此备份无法使用</translation></message>
     <message><source>This can no longer be taken back</source><translation>已无法撤销</translation></message>
     <message><source>This cannot be read ({why}); check its permissions.</source><translation>无法读取（{why}）；请检查其权限。</translation></message>
     <message><source>This conversation was written by a newer DSH; update the companion to read it.</source><translation>此会话由更新的 DSH 写入；请更新本程序后读取。</translation></message>
@@ -826,6 +854,7 @@
     <message><source>Try again in a moment.</source><translation>请稍后再试。</translation></message>
     <message><source>Try again later.</source><translation>请稍后再试。</translation></message>
     <message><source>Try again.</source><translation>请重试。</translation></message>
+    <message><source>Try again; `hypatia-companion doctor` looks closer.</source><translation>请重试；`hypatia-companion doctor` 会做更细的检查。</translation></message>
     <message><source>Try it again; if it fails once more, report it with the companion's log.</source><translation>请重试；若再次失败，请附上程序日志报告。</translation></message>
     <message><source>Try other words, or try again later.</source><translation>请尝试其他词语，或稍后再试。</translation></message>
     <message><source>Two writers on the shelf “{shelf}” would summarise and pay for everything twice, so nothing is recorded now.</source><translation>书架“{shelf}”若有两个写入者，一切都会被总结并付费两次，因此现在不记录。</translation></message>
@@ -833,8 +862,10 @@
     <message><source>Until then this entry is left out.</source><translation>在此之前忽略该项。</translation></message>
     <message><source>Until then {value} is used.</source><translation>在此之前使用 {value}。</translation></message>
     <message><source>Update Hypatia, or set “binaries” to “built-in” in the settings.</source><translation>请更新 Hypatia，或在“设置 › 书架”中将 Hypatia 程序设为 built-in。</translation></message>
+    <message><source>Update the companion, then restore.</source><translation>请更新本程序，然后再恢复。</translation></message>
     <message><source>Update the companion.</source><translation>请更新本程序。</translation></message>
     <message><source>Use Summarise now for what is left of it.</source><translation>请对剩余部分使用“立即总结”。</translation></message>
+    <message><source>Use another backup.</source><translation>请使用另一份备份。</translation></message>
     <message><source>Use another first.</source><translation>请先改用其他书架。</translation></message>
     <message><source>Use the one that runs.</source><translation>请使用正在运行的那个。</translation></message>
     <message><source>Wait, or raise the limit at {label}.</source><translation>请等待，或在 {label} 提高限额。</translation></message>
@@ -845,10 +876,19 @@
     <message><source>Write it like 7d.</source><translation>请写成 7d 的形式。</translation></message>
     <message><source>a name without spaces</source><translation>不含空格的名称</translation></message>
     <message><source>a number of at least {low}</source><translation>不小于 {low} 的数</translation></message>
+    <message><source>a shelf in it is missing ({below})</source><translation>其中缺少一个书架（{below}）</translation></message>
     <message><source>a whole number from {low} to {high}</source><translation>{low} 到 {high} 的整数</translation></message>
     <message><source>a whole number of at least {low}</source><translation>不小于 {low} 的整数</translation></message>
     <message><source>cannot start</source><translation>无法启动</translation></message>
     <message><source>crash loop</source><translation>反复崩溃</translation></message>
+    <message><source>it does not hold exactly the files it lists</source><translation>其中的文件与清单不符</translation></message>
+    <message><source>it holds a file that has no place in a backup ({name})</source><translation>其中有一个不属于备份的文件（{name}）</translation></message>
+    <message><source>it is damaged or no backup ({error})</source><translation>它已损坏或不是备份（{error}）</translation></message>
+    <message><source>it is no backup of the companion</source><translation>它不是本程序的备份</translation></message>
+    <message><source>it is not complete</source><translation>它不完整</translation></message>
+    <message><source>it was made by a newer version</source><translation>它由更新的版本生成</translation></message>
+    <message><source>its list of files cannot be read</source><translation>其中的文件清单无法读取</translation></message>
+    <message><source>its list of shelves cannot be read</source><translation>其中的书架清单无法读取</translation></message>
     <message><source>its message repeats text of the conversation and is left out</source><translation>其消息重复了会话内容，故略去</translation></message>
     <message><source>no answer within {n} s</source><translation>{n} 秒内没有回答</translation></message>
     <message><source>one of {choices}</source><translation>{choices} 之一</translation></message>
@@ -864,7 +904,10 @@
     <message><source>the model's answer was not the JSON it was asked for</source><translation>模型的回答不是所要求的 JSON</translation></message>
     <message><source>the server does not know it, or cannot open its folder</source><translation>服务不认识它，或无法打开其文件夹</translation></message>
     <message><source>true or false</source><translation>true 或 false</translation></message>
+    <message><source>{copy} is not there.</source><translation>{copy} 不存在。</translation></message>
+    <message><source>{data} holds no memory yet.</source><translation>{data} 中还没有任何记忆。</translation></message>
     <message><source>{destination} is not empty, or lies inside what is exported.</source><translation>{destination} 不为空，或位于要导出的内容之中。</translation></message>
+    <message><source>{file} is damaged.</source><translation>{file} 已损坏。</translation></message>
     <message><source>{folder} belongs to someone else.</source><translation>{folder} 属于其他用户。</translation></message>
     <message><source>{folder} cannot be made: {why}.</source><translation>无法创建 {folder}：{why}。</translation></message>
     <message><source>{key} has a wrong entry {n}: {why}.</source><translation>{key} 的第 {n} 项不正确：{why}。</translation></message>
@@ -888,12 +931,15 @@
     <message><source>{label} says, in place of an answer, that a limit is reached.</source><translation>{label} 没有回答，而是表示已达到限额。</translation></message>
     <message><source>{name} cannot be read.</source><translation>无法读取 {name}。</translation></message>
     <message><source>{name} cannot be read: {why}.</source><translation>无法读取 {name}：{why}。</translation></message>
+    <message><source>{name} in it is damaged</source><translation>其中的 {name} 已损坏</translation></message>
+    <message><source>{name} in it is not what was backed up</source><translation>其中的 {name} 与备份时不同</translation></message>
     <message><source>{name} is blank, or holds a space or a control character.</source><translation>{name} 为空，或含有空格或控制字符。</translation></message>
     <message><source>{name} is no JSON value.</source><translation>{name} 不是 JSON 值。</translation></message>
     <message><source>{name} is not written as TOML: {why}.</source><translation>{name} 不是有效的 TOML：{why}。</translation></message>
     <message><source>{name} writes its conversations otherwise</source><translation>{name} 写会话的方式变了</translation></message>
     <message><source>{of} of {limit} is less than one call may take ({need}).</source><translation>{of}（{limit}）低于一次调用可能的用量（{need}）。</translation></message>
     <message><source>{of} of {limit} is used up ({taken}).</source><translation>{of}（{limit}）已用完（{taken}）。</translation></message>
+    <message><source>{parent} is not there.</source><translation>{parent} 不存在。</translation></message>
     <message><source>{path} cannot be read; it was left as it is.</source><translation>无法读取 {path}；文件保持原样。</translation></message>
     <message><source>{path} cannot be written.</source><translation>无法写入 {path}。</translation></message>
     <message><source>{path} cannot be written: {why}.</source><translation>无法写入 {path}：{why}。</translation></message>
@@ -909,6 +955,8 @@
     <message><source>{path} was written by a newer version, so nothing is recorded now.</source><translation>{path} 由更新的版本写入，因此现在不记录任何内容。</translation></message>
     <message><source>{route} cannot be asked</source><translation>无法询问 {route}</translation></message>
     <message><source>{route}’s limit</source><translation>{route} 的限额</translation></message>
+    <message><source>{target} is a folder.</source><translation>{target} 是一个文件夹。</translation></message>
+    <message><source>{target} is there and no backup of ours.</source><translation>{target} 已存在，且不是本程序的备份。</translation></message>
     <message><source>{title} has no such part</source><translation>{title} 没有这一部分</translation></message>
     <message><source>{title} is not on this machine</source><translation>此电脑上没有 {title}</translation></message>
     <message><source>{value} entries are missing and {other} differ.</source><translation>缺少 {value} 条，{other} 条不一致。</translation></message>

@@ -54,6 +54,9 @@ class HealthPage(Page):
         self.copy = QPushButton(tr("Copy diagnostics"))
         self.copy.setToolTip(tr("Facts for a report of a fault, without a word of any conversation"))
         self.copy.clicked.connect(self._copy)
+        self.crash = QPushButton(tr("Copy the last crash report"))
+        self.crash.setToolTip(tr("Where in the program the last fault was; it stays on this machine"))
+        self.crash.clicked.connect(lambda: self.do("crash report", self._crash_copied))
         inner = QWidget()
         column = spaced(QVBoxLayout(inner), 0, 2 * GRID)
         column.addLayout(self._facts)
@@ -64,7 +67,7 @@ class HealthPage(Page):
         scroll.setWidgetResizable(True)
         scroll.setWidget(inner)
         buttons = spaced(QHBoxLayout())
-        for button in (self.check, self.copy):
+        for button in (self.check, self.copy, self.crash):
             buttons.addWidget(button)
         buttons.addStretch()
         self.body.addWidget(scroll, 1)
@@ -123,6 +126,13 @@ class HealthPage(Page):
         health = self.engine.browsing.health
         text = await health.diagnostics(self._report or await health.read())
         QApplication.clipboard().setText(text)
+        return tr("Copied. It holds no title, no project and no word of any conversation.")
+
+    async def _crash_copied(self) -> str:
+        report = await self.engine.browsing.health.crash()
+        if not report:
+            return tr("The program had no fault.")
+        QApplication.clipboard().setText(report)
         return tr("Copied. It holds no title, no project and no word of any conversation.")
 
 
