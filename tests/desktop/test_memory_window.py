@@ -308,6 +308,11 @@ async def test_health_is_told_and_copied_without_a_word_of_any_conversation(tmp_
         await until(lambda: page.line.text().startswith("Copied."))
         text = QApplication.clipboard().text()
         assert "messages: 2" in text
+        page.crash.click()
+        await until(lambda: page.line.text() == "The program had no fault.")
+        (one.home.data / "crash.txt").write_text("a report")
+        page.crash.click()
+        await until(lambda: QApplication.clipboard().text() == "a report")
         assert not [word for word in ("zanzibar", "importer", "About", "demo") if word in text]
 
 

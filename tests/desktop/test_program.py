@@ -48,6 +48,7 @@ async def test_menu_pause_resume_and_quit_over_the_bus(tmp_path: Path) -> None:
                 "Settings…",
                 "Snooze notifications",
                 "Welcome…",
+                "Guide…",
                 "Quit",
             ]
             assert entries["Shelf/default"][1]["toggle-state"] == ("i", 1)
