@@ -35,7 +35,7 @@ _LOGIN_LINES = {
 _LOGIN_KEYS = {"Label", "ProgramArguments", "RunAtLoad", "ProcessType", "LimitLoadToSessionType", "Disabled"}
 _OWN = (
     *("settings.toml*", "keys.toml*", "ledger*.sqlite*", "copy", "shelves", "agents", "inbox", "restore"),
-    *("before-restore-*", "companion.log*", "crash.txt*", "fatal.txt", "control.json*", "windows.json*", "run"),
+    *("before-restore-*", "companion.log*", "crash.txt*", "fatal.txt", "control.json*", "windows.json*"),
 )
 _LOCK = "engine.lock"
 _RUN_KEY = r"Software\Microsoft\Windows\CurrentVersion\Run"
