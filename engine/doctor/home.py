@@ -98,7 +98,7 @@ def ledger(home: Home) -> Iterator[Finding]:
         yield fault(
             "ledger",
             f"{path} cannot be read: {error}.",
-            "End the program, move the file away, and restore a backup or start again.",
+            "End the program, then: hypatia-companion restore --last-good. Without a copy, move the file away.",
         )
 
 
