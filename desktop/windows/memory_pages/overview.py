@@ -1,7 +1,9 @@
 """Overview: what is going on, what there is, what it costs, day by day."""
 
 import asyncio
+import contextlib
 import importlib
+import threading
 import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
@@ -288,10 +290,24 @@ class OverviewPage(Page):
 
 
 async def _load_plots() -> Callable[[str, str], "DayBars"]:
-    """Half a second of importing, beside everything else."""
-    module = await asyncio.to_thread(importlib.import_module, "desktop.windows.memory_pages.plots")
-    made: Callable[[str, str], DayBars] = module.DayBars
-    return made
+    """A second or more of importing, beside everything else, in a thread that a quit need not wait for."""
+    loop = asyncio.get_running_loop()
+    loaded: asyncio.Future[Callable[[str, str], DayBars]] = loop.create_future()
+
+    def told(done: Callable[[Any], None], value: object) -> None:
+        with contextlib.suppress(RuntimeError):  # the loop has ended meanwhile
+            loop.call_soon_threadsafe(lambda: loaded.done() or done(value))
+
+    def load() -> None:
+        try:
+            module = importlib.import_module("desktop.windows.memory_pages.plots")
+        except Exception as error:  # noqa: BLE001 - raised again where it is awaited
+            told(loaded.set_exception, error)
+        else:
+            told(loaded.set_result, module.DayBars)
+
+    threading.Thread(target=load, name="plots", daemon=True).start()
+    return await loaded
 
 
 def _problem_card(problem: Problem) -> QFrame:
