@@ -294,9 +294,13 @@ async def _load_plots() -> Callable[[str, str], "DayBars"]:
     loop = asyncio.get_running_loop()
     loaded: asyncio.Future[Callable[[str, str], DayBars]] = loop.create_future()
 
+    def tell(done: Callable[[Any], None], value: object) -> None:
+        if not loaded.done():
+            done(value)
+
     def told(done: Callable[[Any], None], value: object) -> None:
         with contextlib.suppress(RuntimeError):  # the loop has ended meanwhile
-            loop.call_soon_threadsafe(lambda: loaded.done() or done(value))
+            loop.call_soon_threadsafe(tell, done, value)
 
     def load() -> None:
         try:
