@@ -11,6 +11,7 @@ import pytest
 
 from engine.app import Engine
 from engine.errors import UserFixable
+from engine.events import Notice
 from engine.paths import Home
 from tests.tools.dsh_logs import LogWriter
 
@@ -130,6 +131,27 @@ async def test_log_13_what_the_plugin_recorded_is_not_recorded_again(tmp_path: P
         with pytest.raises(UserFixable, match="nothing to take over"):
             await one.import_plugin()
     assert state.read_bytes() == before
+
+
+async def test_what_the_plugin_did_is_offered_once_and_not_taken_while_it_is_at_work(tmp_path: Path) -> None:
+    talk(tmp_path)
+    row, state = tmp_path / "dsh" / "cordis.patch.yml", tmp_path / "dsh" / "storages" / "hypatia_auto_memory.json"
+    state.parent.mkdir()
+    tables = {"progress": {"session-1": {"lastLoggedSeq": 9, "lastConsolidatedSeq": 9}}}
+    told: list[Notice] = []
+    async with engine(tmp_path) as one:
+        one.bus.subscribe(lambda event: told.append(event) if isinstance(event, Notice) else None)
+        state.write_text(json.dumps({"unit": {"name": "hypatia_auto_memory"}, "tables": tables}))
+        os.utime(state, (1000, 1000))
+        for _ in range(3):
+            row.write_text(ROW)
+            await one._mind_plugin()
+            with pytest.raises(UserFixable, match="default"):
+                await one.import_plugin()
+            row.unlink()
+            await one._mind_plugin()
+        assert [(notice.key, notice.offer) for notice in told if notice.offer] == [("plugin-progress", "take-over")]
+        assert await one.import_plugin() == 1
 
 
 async def test_a_mark_beyond_the_end_of_the_log_hides_nothing_that_is_said_later(tmp_path: Path) -> None:
