@@ -2,7 +2,7 @@
 
 import asyncio
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +13,13 @@ from engine.pipeline.context import Options
 from engine.sources.model import Source
 from engine.views import Backlog, Conversation, ModelOffer
 from engine.welcome.conversations import weigh
-from engine.welcome.offers import from_dsh, from_environment, on_this_machine
+from engine.welcome.offers import from_dsh, from_environment
+
+
+def _local_servers() -> Callable[[], Awaitable[list[ModelOffer]]]:
+    from engine.welcome.local_servers import on_this_machine
+
+    return on_this_machine
 
 
 class Welcome:
@@ -39,6 +45,7 @@ class Welcome:
 
     async def offers(self) -> list[ModelOffer]:
         """Models within reach: those of servers on this machine, of DSH's settings, and of keys in the environment."""
+        on_this_machine = await asyncio.to_thread(_local_servers)
         local, dsh = await asyncio.gather(on_this_machine(), asyncio.to_thread(from_dsh, self._dsh_home(), self._env))
         found: dict[tuple[str, str], ModelOffer] = {}
         for offer in (*local, *dsh, *from_environment(self._env)):

@@ -1,41 +1,16 @@
 """Models within reach, found without sending anything anywhere but to servers on this machine, and without any key."""
 
-import asyncio
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-import httpx
-
-from engine.models.prices import is_own_machine, known_prices
-from engine.models.providers import PROVIDERS, Provider, key_variables, provider
+from engine.models.prices import known_prices
+from engine.models.providers import PROVIDERS, key_variables, provider
 from engine.views import ModelOffer
 
-_PATIENCE = 1.0
-_MODELS_PER_SERVER = 8
-_NO_CHAT = re.compile(r"embed|rerank|whisper|tts|bge-|nomic", re.IGNORECASE)
 _LARGEST = 1_000_000
 _DSH_NAMES = {"deepseek-official": "deepseek"}
 _APIS = {"anthropic-messages": "anthropic", "openai-completions": "openai"}
-
-
-async def on_this_machine(providers: Sequence[Provider] = PROVIDERS) -> list[ModelOffer]:
-    """What the servers that answer on loopback have to offer."""
-    local = [one for one in providers if is_own_machine(httpx.URL(one.base_url).host)]
-    # No proxy, no certificates: nothing leaves the machine.
-    async with httpx.AsyncClient(trust_env=False, timeout=_PATIENCE) as client:
-        found = await asyncio.gather(*(_models(client, one) for one in local))
-    return [offer for offers in found for offer in offers]
-
-
-async def _models(client: httpx.AsyncClient, of: Provider) -> list[ModelOffer]:
-    try:
-        answer = (await client.get(of.models_url)).json()
-        names = [str(row["id"]) for row in answer["data"]]
-    except (httpx.HTTPError, ValueError, KeyError, TypeError):
-        return []
-    fitting = [name for name in names if not _NO_CHAT.search(name)]
-    return [ModelOffer(of.id, of.label, name, "local") for name in fitting[:_MODELS_PER_SERVER]]
 
 
 def from_environment(env: Mapping[str, str]) -> list[ModelOffer]:

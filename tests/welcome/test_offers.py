@@ -12,7 +12,8 @@ from engine.models.prices import price
 from engine.models.providers import PROVIDERS, provider
 from engine.models.routes import sanitise
 from engine.views import ModelOffer
-from engine.welcome.offers import from_dsh, from_environment, on_this_machine
+from engine.welcome.local_servers import on_this_machine
+from engine.welcome.offers import from_dsh, from_environment
 
 SETTINGS = """
 # what DSH writes
