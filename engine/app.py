@@ -871,6 +871,8 @@ class Engine:
             return ""
         if self._beside:
             return "Another program writes this memory, so the companion only reads it."
+        if self._switching.locked():
+            return "The companion is just opening its shelf; try again in a moment."
         return "The companion records nothing now: the person has not started it, or has switched it off."
 
     def _told_by_shelf(self, key: str, error: CompanionError | None) -> None:

@@ -46,7 +46,11 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
     return True
 
 
+LONG = ("test_kills.py", "test_cli.py", "test_models.py", "test_agents.py", "test_shelf_kills.py")
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    items.sort(key=lambda item: Path(str(item.path)).name not in LONG)  # else one worker ends minutes after the others
     for item in items:
         wants = isinstance(item, pytest.Function) and inspect.iscoroutinefunction(item.obj) and _wants_qt(item)
         if wants and "qapp" not in item.fixturenames:

@@ -2,6 +2,7 @@
 
 import contextlib
 import json
+import re
 import subprocess
 import sys
 from collections.abc import AsyncIterator
@@ -46,7 +47,8 @@ async def ask(client: Client, tool: str, **arguments: Any) -> dict[str, Any]:
         said = result.structured_content
         assert said is not None
         late = said.get("error") == "timeout" or "in time" in said.get("degraded", "")
-        if not late and not (said.get("error") == "unavailable" and "not running" in said["message"]):
+        coming = said.get("error") == "unavailable" and re.search("not running|just opening", said["message"])
+        if not late and not coming:
             assert not result.is_error, result
             return dict(said)
 

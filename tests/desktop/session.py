@@ -191,7 +191,8 @@ def window_titles(display: str) -> list[str]:
 def press_keys(display: str, title: str, *keys: str) -> None:
     """Press keys, named as X names them (`shift+Tab` with the shift key), in the window whose title begins so."""
     with _display(display) as (x11, screen):
-        window = next(id_ for id_, name in _windows(x11, screen) if name.startswith(title))
+        window = next((id_ for id_, name in _windows(x11, screen) if name.startswith(title)), None)
+        assert window is not None, f"no window {title}"
         root = x11.XDefaultRootWindow(screen)
         for key in keys:
             shift, _, name = key.rpartition("+")
