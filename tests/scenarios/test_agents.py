@@ -204,7 +204,7 @@ def test_an_agent_or_a_project_is_switched_off(tmp_path: Path) -> None:
 
 def test_a_switch_takes_effect_while_running(tmp_path: Path) -> None:
     program = Program(tmp_path)
-    program.settings(sources_codex=False, queue_flushWindowMs=0)  # the turn that is watched stays open
+    program.settings(sources_codex=False)
     with program.running():
         thread = Codex(program.codex)
         thread.begin()
@@ -219,6 +219,7 @@ def test_a_switch_takes_effect_while_running(tmp_path: Path) -> None:
         until(since)
         thread.time = int(time.time() * 1000) + 1000
         thread.user("while on")
+        thread.end()
         thread.write()
         until(lambda: program.texts() == ["while on"])
 
