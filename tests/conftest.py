@@ -4,6 +4,7 @@ import asyncio
 import faulthandler
 import inspect
 import os
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,9 @@ from typing import Any
 import pytest
 
 os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
+# Hundreds of programs are started: each would compile everything anew, which is half of what they cost.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
 # Whoever runs the tests may use these agents: nothing of theirs is read.
 os.environ["CLAUDE_CONFIG_DIR"] = os.environ["CODEX_HOME"] = f"{os.devnull}/no-agent"
 LIMIT = 150
