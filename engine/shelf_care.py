@@ -48,6 +48,7 @@ class _Job:
         self._now = now
         self._began = now()
         self._told_at = self._began - _TOLD_EVERY
+        self._begun = False
         self._done, self._total = 0, 0
         self._loop = asyncio.get_running_loop()
         self._changed = changed
@@ -57,7 +58,8 @@ class _Job:
         self._done, self._total = done, total
         if self.stopping:
             raise JobStopped
-        if self._now() >= self._told_at + _TOLD_EVERY or done == total:
+        begins, self._begun = done > 0 and not self._begun, done > 0
+        if begins or self._now() >= self._told_at + _TOLD_EVERY or done == total:
             self._told_at = self._now()
             self._loop.call_soon_threadsafe(self._changed)
 
