@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import threading
 import time
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager, nullcontext
@@ -50,7 +51,7 @@ class _Job:
         self._told_at = self._began - _TOLD_EVERY
         self._begun = False
         self._done, self._total = 0, 0
-        self._loop = asyncio.get_running_loop()
+        self._loop, self._thread = asyncio.get_running_loop(), threading.get_ident()
         self._changed = changed
 
     def heard(self, done: int, total: int) -> None:
@@ -61,7 +62,10 @@ class _Job:
         begins, self._begun = done > 0 and not self._begun, done > 0
         if begins or self._now() >= self._told_at + _TOLD_EVERY or done == total:
             self._told_at = self._now()
-            self._loop.call_soon_threadsafe(self._changed)
+            if threading.get_ident() == self._thread:
+                self._changed()  # at once: after the last step the job is gone before a later turn of the loop
+            else:
+                self._loop.call_soon_threadsafe(self._changed)
 
     def view(self) -> ShelfJob:
         """As it is shown."""

@@ -20,7 +20,7 @@ from tests.sources.test_lines import EXPECTED, agent_messages
 from tests.tools.dsh_logs import LogWriter
 from tests.tools.transcripts import Claude, Codex
 
-KILLS = 20
+KILLS = 40
 
 
 def wanted(key: str) -> list[str]:
