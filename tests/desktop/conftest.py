@@ -1,10 +1,12 @@
 """What every desktop test gets: the application set up as the program sets it up."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
 
 import pytest
 from PySide6.QtWidgets import QApplication
+
+from desktop import i18n
 
 
 @pytest.fixture(scope="session")
@@ -15,6 +17,14 @@ def qapp() -> QApplication:
     app.setQuitOnLastWindowClosed(False)
     app.setStyle("Fusion")
     return app
+
+
+@pytest.fixture(autouse=True)
+def as_at_the_start(qapp: QApplication) -> Iterator[None]:
+    """Language and colours belong to the whole application: what one test chose must not reach the next."""
+    yield
+    i18n.use("en")
+    qapp.styleHints().unsetColorScheme()
 
 
 @pytest.fixture

@@ -25,7 +25,6 @@ def test_it_reads_the_guide_of_the_language_with_its_pictures(qapp: QApplication
             assert picture, name
     finally:
         window.deleteLater()
-        i18n.use("en")
 
 
 def test_both_languages_have_the_same_parts_pictures_and_commands() -> None:

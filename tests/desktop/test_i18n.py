@@ -59,7 +59,7 @@ def test_qt_linguist_compiles_the_file_and_reads_the_same_from_it(tmp_path: Path
         assert {text: translator.translate(context, text) for text in texts} == texts
 
 
-def test_the_buttons_of_qts_own_dialogs_speak_the_language_too(english, qapp) -> None:
+def test_the_buttons_of_qts_own_dialogs_speak_the_language_too(qapp) -> None:
     i18n.use("zh_CN")
     box = QMessageBox()
     assert box.addButton(QMessageBox.StandardButton.Cancel).text() == "取消"
@@ -76,13 +76,7 @@ def test_words_of_the_inside_are_never_shown() -> None:
         assert "!" not in text
 
 
-@pytest.fixture
-def english():
-    yield
-    i18n.use("en")
-
-
-def test_the_language_follows_the_setting(english) -> None:
+def test_the_language_follows_the_setting() -> None:
     i18n.use("zh_CN")
     assert i18n.chinese()
     assert i18n.tr("Settings") == "设置"
@@ -111,14 +105,14 @@ def test_the_language_follows_the_setting(english) -> None:
         ("Something nobody foresaw. The disk is full", "Something nobody foresaw. The disk is full"),
     ],
 )
-def test_what_the_engine_says_is_shown_in_the_language_of_the_windows(english, said: str, shown: str) -> None:
+def test_what_the_engine_says_is_shown_in_the_language_of_the_windows(said: str, shown: str) -> None:
     i18n.use("zh_CN")
     assert i18n.heard(said) == shown
     i18n.use("en")
     assert i18n.heard(said) == said
 
 
-def test_sentences_are_ended_and_joined(english) -> None:
+def test_sentences_are_ended_and_joined() -> None:
     assert i18n.join("The disk is full", "", "Free some space.") == "The disk is full. Free some space."
     assert i18n.join("the answer broke off", "a/b c") == "The answer broke off. a/b c."
     i18n.use("zh_CN")

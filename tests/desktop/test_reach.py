@@ -22,10 +22,9 @@ SIZES = {"roomy": (1000, 800), "usual": (760, 600), "a small screen at 200 %": (
 
 
 @pytest.fixture(params=LANGUAGES)
-def language(request) -> Iterator[str]:
+def language(request) -> str:
     i18n.use(request.param)
-    yield request.param
-    i18n.use("en")
+    return str(request.param)
 
 
 def settings_window(tmp_path: Path) -> SettingsWindow:
