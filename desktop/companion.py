@@ -4,7 +4,6 @@ import asyncio
 import importlib
 import logging
 import re
-import time
 from collections.abc import Awaitable, Callable
 from functools import partial
 from typing import TYPE_CHECKING
@@ -106,6 +105,7 @@ class Companion:
             enabled=lambda kind: all(engine.settings.get(f"notifications.{key}") for key in ("enabled", kind)),
             bubble=tray.bubble,
             status_line=self._tell,
+            now=engine.clock.time,
         )
         tray.clicked.connect(self.show_window)
         tray.missing.connect(self._no_tray)
@@ -200,7 +200,7 @@ class Companion:
             self._past = PastWindow()
             self.geometry.follow(self._past, "past")
             self._past.settings_wanted.connect(lambda: self.open_settings("Notifications"))
-        self._past.show_past(self.notifier.past)
+        self._past.show_past(self.notifier.past, self.engine.clock.time())
         _raise(self._past)
 
     def open_guide(self) -> None:
@@ -373,7 +373,7 @@ class Companion:
         self._act("no tray", also_outside)
 
     def _show_status(self) -> None:
-        status, now = self.engine.status(), time.time()
+        status, now = self.engine.status(), self.engine.clock.time()
         self.menu.show_status(status, now)
         self.tray.show_status(status, now)
         if self._welcome is not None:

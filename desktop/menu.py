@@ -1,6 +1,7 @@
 """The tray's menu (architecture.md 7); the status window shows the same entries as buttons."""
 
 import time
+from collections.abc import Callable
 
 from PySide6.QtCore import Signal, SignalInstance
 from PySide6.QtGui import QAction, QActionGroup
@@ -15,7 +16,7 @@ HOUR = 3600.0
 
 
 class CompanionMenu(QMenu):
-    """Shows plain values, tells by signals what a person chose."""
+    """Shows plain values, tells by signals what a person chose. `now` gives epoch seconds."""
 
     status_chosen = Signal()
     shelf_chosen = Signal(str)
@@ -32,8 +33,9 @@ class CompanionMenu(QMenu):
     guide_chosen = Signal()
     quit_chosen = Signal()
 
-    def __init__(self) -> None:
+    def __init__(self, now: Callable[[], float] = time.time) -> None:
         super().__init__()
+        self._now = now
         self._shelves: list[ShelfRow] = []
         self._sessions: list[SessionRow] = []
         self.status_line = self._entry(self, self.status_chosen)
@@ -59,12 +61,12 @@ class CompanionMenu(QMenu):
         self.insertAction(self.welcome, self.notify_again)
         self.notify_again.triggered.connect(lambda: self.snooze_chosen.emit(0.0))
         self.quiet_hour, self.quiet_day = (self.snooze_menu.addAction("") for _ in range(2))
-        self.quiet_hour.triggered.connect(lambda: self.snooze_chosen.emit(time.time() + HOUR))
-        self.quiet_day.triggered.connect(lambda: self.snooze_chosen.emit(tomorrow(time.time())))
+        self.quiet_hour.triggered.connect(lambda: self.snooze_chosen.emit(now() + HOUR))
+        self.quiet_day.triggered.connect(lambda: self.snooze_chosen.emit(tomorrow(now())))
         self.quit = self._entry(self, self.quit_chosen)
         self.hour, self.day, self.open_end = (self.pause_menu.addAction("") for _ in range(3))
-        self.hour.triggered.connect(lambda: self.pause_chosen.emit(time.time() + HOUR))
-        self.day.triggered.connect(lambda: self.pause_chosen.emit(tomorrow(time.time())))
+        self.hour.triggered.connect(lambda: self.pause_chosen.emit(now() + HOUR))
+        self.day.triggered.connect(lambda: self.pause_chosen.emit(tomorrow(now())))
         self.open_end.triggered.connect(lambda: self.pause_chosen.emit(None))
         self.pause_menu.menuAction().setVisible(False)
         self.resume.setVisible(False)
@@ -154,4 +156,4 @@ class CompanionMenu(QMenu):
 
     def _tell_ages(self) -> None:
         for row, action in zip(self._sessions, self._session_entries, strict=True):
-            action.setText(literal(f"{session_title(row)} — {ago(row.last_time / 1000, time.time())}"))
+            action.setText(literal(f"{session_title(row)} — {ago(row.last_time / 1000, self._now())}"))

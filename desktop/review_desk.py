@@ -16,7 +16,7 @@ class ReviewDesk:
 
     def __init__(self, engine: "Engine", act: Act) -> None:
         self._engine = engine
-        window = self.window = ReviewWindow()
+        window = self.window = ReviewWindow(engine.clock.time)
 
         def do(name: str, work: Callable[[], Awaitable[object]]) -> None:
             act(name, work, window.tell)

@@ -29,7 +29,9 @@ class SettingsDesk:
         self._saving = asyncio.Lock()
         # Asked for once the page is looked at: a keyring may want to be opened.
         self._keys: dict[str, str] | None = None
-        window = self.window = SettingsWindow(engine.settings, login, engine.providers(), engine.efforts)
+        window = self.window = SettingsWindow(
+            engine.settings, login, engine.providers(), engine.efforts, engine.clock.time
+        )
         models, shelves = window.models, window.shelves
         models.test.connect(lambda place: act("test", lambda: self._test(place), None))
         models.names_wanted.connect(lambda provider, url: act("names", lambda: self._names(provider, url), None))

@@ -1,6 +1,5 @@
 """Ties the page of shelves to the engine: wishes out, figures, progress and answers in."""
 
-import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -44,7 +43,7 @@ class ShelvesDesk:
     async def show(self, shelves: list[ShelfRow]) -> None:
         """Which shelves there are and, now and then while somebody looks, what each holds and how it is."""
         changed = self._page.show_shelves(shelves)
-        now = time.monotonic()
+        now = self._engine.clock.monotonic()
         if not self._page.isVisible() or not (changed or now >= self._looked_at + FACTS_PAUSE):
             return
         self._looked_at = now

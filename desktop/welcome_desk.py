@@ -28,7 +28,7 @@ class WelcomeDesk:
         self._login = login
         self._act = act
         self._finished = finished
-        self.window = WelcomeWindow(engine.welcome.cost, login.enabled())
+        self.window = WelcomeWindow(engine.welcome.cost, login.enabled(), engine.clock.time)
         self.window.answered.connect(lambda answer: self._do("answer", lambda: self._carry_out(answer)))
         self.window.postponed.connect(self.window.close)
 

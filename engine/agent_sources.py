@@ -1,6 +1,6 @@
 """The agents as sources: from when on each counts, what was read of it, and whether it is still understood."""
 
-import time
+from collections.abc import Callable
 
 from engine.configured import Configured
 from engine.errors import UserFixable
@@ -14,11 +14,12 @@ from engine.views import SourceRow
 class AgentSources:
     """Knows from when on each agent's conversations are recorded; `look` before reading any."""
 
-    def __init__(self, ledger: Ledger, configured: Configured, notices: Notices) -> None:
+    def __init__(self, ledger: Ledger, configured: Configured, notices: Notices, now: Callable[[], float]) -> None:
         self._ledger = ledger
         self._agents = Agents(ledger)
         self._configured = configured
         self._notices = notices
+        self._now = now
         self._since: dict[str, int] = {}
 
     def since(self) -> dict[str, int]:
@@ -27,7 +28,7 @@ class AgentSources:
 
     async def look(self) -> None:
         """Take note of agents that are new or were switched on or off."""
-        self._since = await self._agents.since(self._configured.switched(), int(time.time() * 1000))
+        self._since = await self._agents.since(self._configured.switched(), int(self._now() * 1000))
 
     async def answered(self, cutoff: int) -> None:
         """The person said from when on conversations may be recorded (epoch ms): of every agent switched on."""
@@ -57,7 +58,7 @@ class AgentSources:
         """Say when an agent's records are not what they were."""
         if self._ledger.read_only:
             return
-        moved = await self._agents.moved(time.time())
+        moved = await self._agents.moved(self._now())
         for key, agent in BY_KEY.items():
             if key in moved:
                 self._notices.problem(f"format {key}", format_moved(agent.name, moved[key]))

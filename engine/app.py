@@ -3,7 +3,6 @@
 import asyncio
 import logging
 import sqlite3
-import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from importlib import metadata
@@ -18,7 +17,7 @@ from engine.agents.server import AgentServer, Host
 from engine.backup import restoring, swap
 from engine.backup.words import in_words
 from engine.browsing.parts import Browsing
-from engine.clock import ClockGap, on_wake_up
+from engine.clock import Clock, ClockGap, SystemClock, Timer, on_wake_up
 from engine.collector.collector import Collector, Sweep
 from engine.collector.project import Projects
 from engine.configured import Configured, cutoff_of
@@ -104,11 +103,15 @@ _TRIES = 3  # so often a command tries what the surroundings do not let it do, s
 class Engine:
     """The whole engine. `open`, then `start` (follows the logs and works) and always `stop`."""
 
-    def __init__(self, home: Home, owner: instance.Instance, settings: Settings, ledger: Ledger) -> None:
+    def __init__(
+        self, home: Home, owner: instance.Instance, settings: Settings, ledger: Ledger, clock: Clock | None = None
+    ) -> None:
         self.home = home
+        self.clock = clock or SystemClock()
+        now, monotonic = self.clock.time, self.clock.monotonic
         self.settings = settings
         self.bus = EventBus()
-        self.undo = Undo(self.bus)
+        self.undo = Undo(self.bus, now)
         self.agents = Agents.of(home, settings)
         self.has_window = False
         self.version = metadata.version(APP)
@@ -122,11 +125,11 @@ class Engine:
         self._supervisor = Supervisor(self._notices.task_died)
         self._logs = Logs(ledger)
         self._progress = Progress(ledger)
-        self._history = History(ledger)
-        self._calls = CallLog(ledger)
-        self._sources = AgentSources(ledger, self._configured, self._notices)
-        self._plugin = Plugin(ledger, self._logs, self._history, self._configured.sessions_root)
-        self._overview = Overview(ledger, self._logs, self._history, self._calls)
+        self._history = History(ledger, now)
+        self._calls = CallLog(ledger, now=now)
+        self._sources = AgentSources(ledger, self._configured, self._notices, now)
+        self._plugin = Plugin(ledger, self._logs, self._history, self._configured.sessions_root, now)
+        self._overview = Overview(ledger, self._logs, self._history, self._calls, now)
         self.review = Review(
             self._logs,
             status=self.status,
@@ -136,6 +139,7 @@ class Engine:
             conversations_to_take_over=self.plugin_conversations,
             proposals=lambda: self.memory.proposals(),
             changed=self._touch,
+            now=now,
         )
         self.welcome = Welcome(
             self._configured.sources,
@@ -143,9 +147,9 @@ class Engine:
             self._configured.options,
             lambda: tuple(settings.get("models.prices")),
         )
-        self._keys = Keys(key_variables, home.config / "keys.toml")
-        self._budget = Budget(self._calls, lambda: budget_options(settings.get))
-        self._chat = ChatClient(self._keys, self._calls, self._notices.model_setting, self._budget)
+        self._keys = Keys(key_variables, home.config / "keys.toml", clock=monotonic)
+        self._budget = Budget(self._calls, lambda: budget_options(settings.get), now)
+        self._chat = ChatClient(self._keys, self._calls, self._notices.model_setting, self._budget, now=now)
         self.model_care = ModelCare(settings, self._chat, self._calls, self._keys)
         self._parts = Parts(
             ledger=ledger,
@@ -156,25 +160,32 @@ class Engine:
             chat=self._chat,
             bus=self.bus,
             supervisor=self._supervisor,
+            clock=self.clock,
             configured=self._configured,
             route_refused=self._notices.route_refused,
         )
         self._client = self._new_client()
         self.shelf_care = ShelfCare(
-            lambda: self._client, settings, ledger, self._logs, self.bus, home, self._shelf_at_rest
+            lambda: self._client, settings, ledger, self._logs, self.bus, home, self._shelf_at_rest, monotonic
         )
         self.memory = Memory(
-            ledger, lambda: self._client, lambda: settings.get("shelf"), tell=lambda: self.bus.emit(ProposalsChanged())
+            ledger,
+            lambda: self._client,
+            lambda: settings.get("shelf"),
+            tell=lambda: self.bus.emit(ProposalsChanged()),
+            now=now,
+            monotonic=monotonic,
         )
         self.agent_server = AgentServer(
             self.memory,
             Host(settings.get, self._why_not_writable, self.summarise, lambda: self._client.server_name),
             self._supervisor,
             inbox=Inbox(home.data / "inbox"),
+            now=now,
         )
         self._collector = self._new_collector()
         self._work: Work | None = None
-        self.browsing = Browsing.of(home, settings, ledger, lambda: self._client, self._notices.problems)
+        self.browsing = Browsing.of(home, settings, ledger, lambda: self._client, self._notices.problems, now)
         self.forgetting = Forgetting(
             ledger,
             self._history,
@@ -184,15 +195,16 @@ class Engine:
             lambda: self._work.context if self._work is not None else None,
             self._look_again,
             lambda title, take_back: self.undo.offer("forget", title, take_back),
+            now,
         )
         self._paused_until: float | None = None
         self._reading = False
         self._held = settings.broken
         self._damaged = False
-        self._again: asyncio.TimerHandle | None = None
+        self._again: Timer | None = None
         self._beside = False
-        self._began = time.time()
-        self._gap = ClockGap(time.time, time.monotonic)
+        self._began = now()
+        self._gap = ClockGap(self.clock)
         self._changes = Changes()
         self._stop = asyncio.Event()
         self._switching = asyncio.Lock()
@@ -204,7 +216,7 @@ class Engine:
     # -- life ----------------------------------------------------------------------------------
 
     @classmethod
-    async def open(cls, home: Home) -> "Engine":
+    async def open(cls, home: Home, clock: Clock | None = None) -> "Engine":
         """Take the lock and open settings and ledger; no work yet. Raises CompanionError, AlreadyRunning among them."""
         try:
             await asyncio.to_thread(home.create)
@@ -225,7 +237,7 @@ class Engine:
         except BaseException:
             await owner.close()
             raise
-        engine = cls(home, owner, settings, ledger)
+        engine = cls(home, owner, settings, ledger, clock)
         try:
             await engine._load()
         except BaseException:
@@ -266,7 +278,7 @@ class Engine:
         """A large file was opened unread; one that turns out damaged is written no more. A good one is copied."""
         try:
             await self._ledger.check()
-            await self._ledger.keep_copy(time.time())
+            await self._ledger.keep_copy(self.clock.time())
         except UserFixable as error:
             self._notices.problem("ledger", error)
             self._damaged = True
@@ -308,7 +320,7 @@ class Engine:
     async def _follow(self) -> None:
         first = True
         roots = [root for source in self._configured.sources() for root in source.roots]
-        async for changed in watch(roots, self._stop):
+        async for changed in watch(roots, self._stop, now=self.clock.monotonic):
             if self._paused_until is not None:
                 continue
             try:
@@ -356,19 +368,19 @@ class Engine:
 
     async def _tick(self) -> None:
         while True:
-            await asyncio.sleep(_TICK)
+            await self.clock.sleep(_TICK)
             try:
                 if self._gap.passed():
                     await self.woke_up()
                 if await asyncio.to_thread(self.settings.changed_on_disk):
                     self.settings.reload()
-                if self._paused_until and self._paused_until <= time.time():
+                if self._paused_until and self._paused_until <= self.clock.time():
                     await self.resume()
                 await self._mind_plugin()
                 await self._sources.mind_formats()
                 await self.agent_server.settle()
                 if not self._damaged:
-                    await self._ledger.keep_copy(time.time())
+                    await self._ledger.keep_copy(self.clock.time())
                 if self._work is not None and self._paused_until is None:
                     await self._summarise_rests(self._work)
             except CompanionError as error:
@@ -380,7 +392,7 @@ class Engine:
     async def _summarise_rests(self, work: Work) -> None:
         """Conversations that fell silent while we run; once, few of those that were silent before (engine.md 10.4)."""
         silence = 60 * self.settings.get("companion.idleCloseMinutes")
-        quiet, least = time.time() - silence, self.settings.get("companion.idleCloseMinTokens")
+        quiet, least = self.clock.time() - silence, self.settings.get("companion.idleCloseMinTokens")
         await on_demand.close_idle(work.context, quiet, least, self._began - silence)
         passes = self._configured.passes()
         if passes.backfill and not work.backfilled and not await work.queue.is_logging():
@@ -407,7 +419,7 @@ class Engine:
         """Queue all of that, whatever its size; how many summaries. Ask for the price before."""
         if self._work is None:
             return 0
-        queued = await housekeeping.backfill(self._work.context, housekeeping.ALL, time.time())
+        queued = await housekeeping.backfill(self._work.context, housekeeping.ALL, self.clock.time())
         await self._history.activity("backlog", self._work.shelf, str(queued))
         self._touch()
         return queued
@@ -500,7 +512,7 @@ class Engine:
 
     async def answer(self, start: str, shelf: str = "") -> None:
         """The person's answer: record from `now`, the last `7d`, or `all`, onto a shelf; later answers only add."""
-        cutoff = cutoff_of(start, time.time())
+        cutoff = cutoff_of(start, self.clock.time())
         if shelf and shelf != self.settings.get("shelf"):
             await self._must_exist(shelf)
             await self.settings.save({"shelf": shelf})
@@ -510,7 +522,7 @@ class Engine:
             before = await self._logs.choice(shelf)
             if before is None or cutoff < before:
                 await self._close_shelf()  # what runs would move on what now begins anew
-                await self._logs.widen(shelf, cutoff, int(time.time() * 1000))
+                await self._logs.widen(shelf, cutoff, int(self.clock.time() * 1000))
                 await self._history.activity("answered", shelf, start)
                 await self._open_shelf()
         await self._look_again()
@@ -535,7 +547,7 @@ class Engine:
             answered = await self._logs.choice(self.settings.get("shelf")) is not None
             await self.settings.save({"shelf": name})
             if answered:
-                await self._logs.widen_first(name, int(time.time() * 1000))
+                await self._logs.widen_first(name, int(self.clock.time() * 1000))
             await self._history.activity("shelf", name)
             await self._open_shelf()
         self.bus.emit(ShelfSwitched(name, self._client.server_name))
@@ -575,7 +587,7 @@ class Engine:
         """After an error a change may have been missed (architecture.md 4.16)."""
         if self._again is not None:
             self._again.cancel()
-        self._again = asyncio.get_running_loop().call_later(_AGAIN, self._start_look_again)
+        self._again = self.clock.call_later(_AGAIN, self._start_look_again)
 
     def _start_look_again(self) -> None:
         if not self._stop.is_set():
@@ -628,7 +640,7 @@ class Engine:
             for one in marks
         ]
         node = await self._progress.session_node(shelf, session_id)
-        return self._changes.stamped(state_of(session_id, marks, node, tasks, sum(waiting)), time.time())
+        return self._changes.stamped(state_of(session_id, marks, node, tasks, sum(waiting)), self.clock.time())
 
     async def content(self, session_id: str, *, fresh: bool = False) -> SessionContent:
         """Summaries and work units of a conversation; kept for 15 s, or read anew when `fresh`."""
@@ -805,7 +817,7 @@ class Engine:
             self._work.contents.forget(event.session_id)
             self.memory.recall.changed()
         if isinstance(event, Forgotten) and self.following:
-            self._supervisor.start(self._ledger.keep_copy(time.time()), "copy without what was forgotten")
+            self._supervisor.start(self._ledger.keep_copy(self.clock.time()), "copy without what was forgotten")
         if isinstance(event, TaskStuck):
             self._notices.problem("storage", Environment(event.title, event.message, event.action))
         if isinstance(event, MessagesLogged | TaskSettled):
@@ -863,6 +875,7 @@ class Engine:
             grace=1.0,
             tell=self._told_by_shelf,
             record=self.home.runtime / "servers.json",
+            clock=self.clock,
         )
 
     def _why_not_writable(self) -> str:
@@ -883,7 +896,7 @@ class Engine:
 
     def _new_collector(self) -> Collector:
         sources, rules = self._configured.sources, self._configured.rules
-        parts = (self._ledger, self._logs, self._progress, Projects(), sources, rules, time.time, self._touch)
+        parts = (self._ledger, self._logs, self._progress, Projects(), sources, rules, self.clock.time, self._touch)
         return Collector(*parts, since=self._sources.since)
 
 

@@ -25,21 +25,49 @@ class Clock(Protocol):
         """Epoch seconds."""
         ...
 
+    def monotonic(self) -> float:
+        """Seconds since some moment, never set; they stand still while the machine sleeps."""
+        ...
+
+    async def sleep(self, seconds: float) -> None:
+        """Return after so many of the monotonic seconds."""
+        ...
+
     def call_later(self, delay: float, callback: Callable[[], None]) -> Timer:
         """Call back on the loop's thread after `delay` seconds."""
         ...
 
 
+class SystemClock:
+    """The clock of the machine; timers run on the monotonic time of the running loop."""
+
+    def time(self) -> float:
+        """Epoch seconds."""
+        return time.time()
+
+    def monotonic(self) -> float:
+        """Seconds since some moment."""
+        return time.monotonic()
+
+    async def sleep(self, seconds: float) -> None:
+        """Return after `seconds`."""
+        await asyncio.sleep(seconds)
+
+    def call_later(self, delay: float, callback: Callable[[], None]) -> Timer:
+        """Call back on the running loop after `delay` seconds."""
+        return asyncio.get_running_loop().call_later(delay, callback)
+
+
 class ClockGap:
     """Notices that the machine slept, or that its clock was set: the time of day ran ahead of the monotonic one."""
 
-    def __init__(self, wall: Callable[[], float], monotonic: Callable[[], float], tolerance: float = 30.0) -> None:
-        self._wall, self._monotonic, self._tolerance = wall, monotonic, tolerance
-        self._ahead = wall() - monotonic()
+    def __init__(self, clock: Clock, tolerance: float = 30.0) -> None:
+        self._clock, self._tolerance = clock, tolerance
+        self._ahead = clock.time() - clock.monotonic()
 
     def passed(self) -> bool:
         """Whether that happened since the last look; tolerance in seconds, in both directions."""
-        ahead = self._wall() - self._monotonic()
+        ahead = self._clock.time() - self._clock.monotonic()
         gap, self._ahead = abs(ahead - self._ahead), ahead
         return gap > self._tolerance
 
@@ -62,15 +90,3 @@ async def on_wake_up(woke: Callable[[], Awaitable[None]], bus: str = "SYSTEM") -
                         await woke()
     except (*_NO_BUS, RouterClosed, DBusErrorResponse) as error:
         log.info("nobody says when the machine wakes up: %s", type(error).__name__)
-
-
-class SystemClock:
-    """The clock of the machine; timers run on the monotonic time of the running loop."""
-
-    def time(self) -> float:
-        """Epoch seconds."""
-        return time.time()
-
-    def call_later(self, delay: float, callback: Callable[[], None]) -> Timer:
-        """Call back on the running loop after `delay` seconds."""
-        return asyncio.get_running_loop().call_later(delay, callback)

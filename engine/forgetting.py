@@ -53,6 +53,7 @@ class Forgetting:
         context: Callable[[], Context | None],
         look_again: Callable[[], Awaitable[None]],
         offer: Callable[[str, Callable[[], Awaitable[object]]], object] = lambda title, take_back: None,
+        now: Callable[[], float] = time.time,
     ) -> None:
         self._ledger = ledger
         self._history = history
@@ -62,6 +63,7 @@ class Forgetting:
         self._context = context
         self._look_again = look_again
         self._offer = offer
+        self._now = now
         self._lock = asyncio.Lock()
 
     async def preview(self, session_id: str) -> ForgetPreview:
@@ -152,7 +154,7 @@ class Forgetting:
         return list(dict.fromkeys([self._shelf(), *(row["shelf"] for row in rows)]))
 
     async def _remember_wish(self, session_id: str, shelves: Iterable[str]) -> None:
-        now = int(time.time() * 1000)
+        now = int(self._now() * 1000)
         async with self._ledger.write() as db:
             for shelf in shelves:
                 await db.execute("INSERT OR REPLACE INTO forgotten VALUES (?, ?, ?, 0)", (session_id, shelf, now))

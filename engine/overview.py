@@ -1,8 +1,8 @@
 """Everything people are shown, read from the ledger; no conversation text but titles."""
 
 import asyncio
-import time
 from collections.abc import Awaitable, Callable, Sequence
+from datetime import datetime
 from typing import Any
 
 from engine.ledger.calls import CallLog, CallTotals
@@ -18,11 +18,12 @@ from engine.views import FailedTask, Found, Problem, SessionRow, State, Status
 class Overview:
     """Reads snapshots; changes nothing."""
 
-    def __init__(self, ledger: Ledger, logs: Logs, history: History, calls: CallLog) -> None:
+    def __init__(self, ledger: Ledger, logs: Logs, history: History, calls: CallLog, now: Callable[[], float]) -> None:
         self._ledger = ledger
         self._logs = logs
         self._history = history
         self._calls = calls
+        self._now = now
 
     async def status(
         self,
@@ -51,14 +52,14 @@ class Overview:
             state = State.DEGRADED
         elif counts["running"] or busy:
             state = State.WORKING
-        today = time.strftime("%Y-%m-%d")
-        totals = await self._calls.totals(int(time.mktime(time.strptime(today, "%Y-%m-%d")) * 1000))
+        day = datetime.fromtimestamp(self._now()).replace(hour=0, minute=0, second=0, microsecond=0)
+        totals = await self._calls.totals(int(day.timestamp() * 1000))
         return Status(
             state=state,
             answered=answered,
             shelf=shelf,
             server=server,
-            logged_today=await self._history.logged_on(shelf, today),
+            logged_today=await self._history.logged_on(shelf, f"{day:%Y-%m-%d}"),
             tokens_today=totals.input_tokens + totals.output_tokens,
             pending=counts["pending"] + counts["running"],
             deferred=counts["deferred"],
@@ -121,7 +122,7 @@ class Overview:
 
     async def found(self, sources: Sequence[Source]) -> list[Found]:
         """What there is to record, without reading any of it."""
-        return await asyncio.to_thread(lambda: [row for source in sources for row in _found(source)])
+        return await asyncio.to_thread(lambda: [row for source in sources for row in _found(source, self._now())])
 
 
 def _stuck(task: Task | None) -> list[Problem]:
@@ -132,11 +133,10 @@ def _stuck(task: Task | None) -> list[Problem]:
     return [Problem("shelf", title, message, task.action)]
 
 
-def _found(source: Source) -> list[Found]:
+def _found(source: Source, now: float) -> list[Found]:
     discovery = source.discover()
     if not discovery.logs:
         return []
-    now = time.time()
     newest: dict[str, float] = {}
     for one in discovery.logs:
         newest[one.session_id] = max(newest.get(one.session_id, 0), one.mtime_ns / 1e9)

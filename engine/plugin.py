@@ -1,7 +1,6 @@
 """Living beside DSH's own memory plugin: never two writers of one conversation (engine.md 15.6)."""
 
 import asyncio
-import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -19,16 +18,24 @@ _IMPORTED = "plugin-import:"
 class Plugin:
     """What the plugin does on a shelf, and taking over how far it came. `sessions_root` is DSH's, as set now."""
 
-    def __init__(self, ledger: Ledger, logs: Logs, history: History, sessions_root: Callable[[], Path]) -> None:
+    def __init__(
+        self,
+        ledger: Ledger,
+        logs: Logs,
+        history: History,
+        sessions_root: Callable[[], Path],
+        now: Callable[[], float],
+    ) -> None:
         self._ledger = ledger
         self._logs = logs
         self._history = history
         self._sessions_root = sessions_root
+        self._now = now
 
     async def writes(self, shelf: str) -> bool:
         """Whether it may be writing this shelf: its state changed within the last ten minutes."""
         found = await asyncio.to_thread(plugin.look, self._sessions_root().parent)
-        return found.is_active(shelf, time.time() - _QUIET)
+        return found.is_active(shelf, self._now() - _QUIET)
 
     async def waiting(self, shelf: str) -> int:
         """How many conversations it has progress of that can be taken over; 0 once that was done."""
@@ -44,7 +51,7 @@ class Plugin:
                 f"DSH's memory plugin has no progress for “{shelf}”, or it was taken over before.",
             )
         count = await import_marks(self._ledger, shelf, self._sessions_root())
-        await self._logs.set_state(f"{_IMPORTED}{shelf}", str(int(time.time() * 1000)))
+        await self._logs.set_state(f"{_IMPORTED}{shelf}", str(int(self._now() * 1000)))
         await self._history.activity("plugin", shelf, str(count))
         return count
 

@@ -1,9 +1,9 @@
 """What belongs to the shelf that is recorded on: its queue, its writer and the executors between them."""
 
-import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
+from engine.clock import Clock
 from engine.configured import Configured
 from engine.events import EventBus
 from engine.ledger.calls import CallLog
@@ -46,6 +46,7 @@ class Parts:
     chat: ChatClient
     bus: EventBus
     supervisor: Supervisor
+    clock: Clock
     configured: Configured
     route_refused: Callable[[Route, str], None]
 
@@ -65,7 +66,9 @@ class Work:
     @classmethod
     def of(cls, parts: Parts, client: ShelfClient, shelf: str, cutoff: int) -> "Work":
         """Put together; nothing runs before `begin`. Nothing said before `cutoff` (epoch ms) is recorded."""
-        queue = Queue(parts.ledger, shelf, parts.supervisor, parts.bus, config=parts.configured.queue)
+        queue = Queue(
+            parts.ledger, shelf, parts.supervisor, parts.bus, config=parts.configured.queue, clock=parts.clock
+        )
         writer = Writer(client, shelf)
         context = Context(
             shelf=shelf,
@@ -81,12 +84,12 @@ class Work:
             queue=queue,
             bus=parts.bus,
             options=parts.configured.options,
-            now=time.time,
+            now=parts.clock.time,
             call_shelf=client.call,
             features=lambda: client.features,
             route_refused=parts.route_refused,
         )
-        return cls(shelf, queue, writer, context, Contents(client.call, shelf, time.monotonic))
+        return cls(shelf, queue, writer, context, Contents(client.call, shelf, parts.clock.monotonic))
 
     async def tidy(self) -> None:
         """What is put in order before the first task runs."""

@@ -1,12 +1,16 @@
-"""Sleep and wake-ups: a gap between two clocks, and logind's word over a real bus."""
+"""The engine's clock, sleep and wake-ups: a gap between two times, and logind's word over a real bus."""
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 
+from engine.app import Engine
 from engine.clock import ClockGap, on_wake_up
+from engine.paths import Home
 from engine.supervisor import Supervisor
+from engine.views import State
+from tests.tools.clock import ManualClock
 
 BUS = """<busconfig><type>session</type><listen>unix:dir={folder}</listen>
 <policy context="default"><allow send_destination="*" eavesdrop="true"/><allow eavesdrop="true"/><allow own="*"/>
@@ -14,15 +18,16 @@ BUS = """<busconfig><type>session</type><listen>unix:dir={folder}</listen>
 
 
 def test_a_gap_between_the_clocks_is_noticed_once() -> None:
-    wall, monotonic = 1000.0, 50.0
-    gap = ClockGap(lambda: wall, lambda: monotonic)
-    wall, monotonic = 1060.0, 110.0
+    clock = ManualClock()
+    gap = ClockGap(clock)
+    clock.advance(60)
     assert not gap.passed()
-    wall, monotonic = 1060.0 + 3600, 110.0 + 2  # asleep for an hour, while the monotonic clock stood still
+    clock.suspend(3600)
+    clock.advance(2)
     assert gap.passed() and not gap.passed()
-    wall -= 7200  # set back
+    clock.suspend(-7200)  # set back
     assert gap.passed()
-    wall, monotonic = wall + 20, monotonic + 1  # as much as a clock is corrected now and then
+    clock.suspend(19)  # as much as a clock is corrected now and then
     assert not gap.passed()
 
 
@@ -65,3 +70,31 @@ async def test_logind_says_when_the_machine_wakes_up(tmp_path: Path) -> None:
 
 async def test_without_a_bus_nobody_is_listened_to(tmp_path: Path) -> None:
     await on_wake_up(lambda: asyncio.sleep(0), f"unix:path={tmp_path / 'nothing'}")
+
+
+async def test_the_whole_engine_lives_by_the_clock_it_is_given(tmp_path: Path) -> None:
+    home = Home.at(tmp_path / "home")
+    home.create()
+    home.settings_file.write_text(f'binaries = ["built-in"]\nsources.dshHome = "{tmp_path / "dsh"}"', "utf-8")
+    clock = ManualClock()
+    engine = await Engine.open(home, clock)
+    try:
+        await engine.answer("now")
+        await engine.start()
+        await engine.pause(clock.time() + 3600)
+        assert (await engine.refresh()).state is State.PAUSED
+        await _holds(lambda: 60.0 in clock.waiting())
+        clock.suspend(3700)  # only a wait of the engine's own is over now
+        assert engine.status().state is State.PAUSED
+        clock.advance(60)
+        await _holds(lambda: engine.status().state is State.RESTING)
+        copied = (home.data / "copy" / "ledger.sqlite").stat().st_mtime
+        assert copied == clock.time() - 3760
+    finally:
+        await engine.stop()
+
+
+async def _holds(condition: Callable[[], object]) -> None:
+    async with asyncio.timeout(20):
+        while not condition():  # noqa: ASYNC110
+            await asyncio.sleep(0.01)

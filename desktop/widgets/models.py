@@ -1,7 +1,7 @@
 """The ordered list of models: best first, moved by mouse or keyboard, each with effort, price, key and test."""
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from PySide6.QtCore import QPoint, Signal
@@ -27,8 +27,16 @@ class ModelList(QWidget):
     key_entered = Signal(str, str, str)  # provider, value, where: keyring | session | file
     names_wanted = Signal(str, str)  # provider, address
 
-    def __init__(self, title: str, help_text: str, providers: Sequence[Provider], efforts: Efforts) -> None:
+    def __init__(
+        self,
+        title: str,
+        help_text: str,
+        providers: Sequence[Provider],
+        efforts: Efforts,
+        now: Callable[[], float] = time.time,
+    ) -> None:
         super().__init__()
+        self._now = now
         self._providers = providers
         self.efforts = efforts
         self._routes: list[RouteValue] | None = None
@@ -104,7 +112,7 @@ class ModelList(QWidget):
         self._show_rows()
 
     def _show_rows(self) -> None:
-        now = time.time()
+        now = self._now()
         for one in self.cards():
             if (row := self._shown.get(one.name)) is not None:
                 provider = one.name.partition("/")[0]

@@ -1,7 +1,7 @@
 """An unobtrusive bar that offers to take the last step back."""
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from PySide6.QtCore import QTimer, Signal
 from PySide6.QtGui import QAction, QKeySequence
@@ -19,8 +19,9 @@ class UndoBar(QWidget):
     wanted = Signal(int)
     dismissed = Signal(int)
 
-    def __init__(self, window: QWidget) -> None:
+    def __init__(self, window: QWidget, now: Callable[[], float] = time.time) -> None:
         super().__init__()
+        self._now = now
         self._step: Undoable | None = None
         self.text = paragraph()
         self.undo, self.close_button = QPushButton(tr("&Undo")), QToolButton()
@@ -44,7 +45,7 @@ class UndoBar(QWidget):
 
     def show_steps(self, steps: Sequence[Undoable]) -> None:
         """What can be taken back, the newest first."""
-        now = time.time()
+        now = self._now()
         self._step = next((one for one in steps if one.until > now), None)
         self._over.stop()
         self.setVisible(self._step is not None)

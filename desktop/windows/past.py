@@ -1,6 +1,5 @@
 """Past notifications: what was told since the start, and where."""
 
-import time
 from collections.abc import Iterable
 
 from PySide6.QtCore import Qt, Signal
@@ -36,12 +35,12 @@ class PastWindow(QWidget):
         window_keys(self, settings=self.settings_wanted.emit)
         self.resize(560, 360)
 
-    def show_past(self, past: Iterable[Past]) -> None:
-        """Fill the list anew."""
+    def show_past(self, past: Iterable[Past], now: float) -> None:
+        """Fill the list anew; `now` in epoch seconds."""
         self.list.clear()
         for one in past:
             where = tr("shown here only") if one.channel == "line" else ""
-            head = " · ".join(part for part in (ago(one.at, time.time()), where) if part)
+            head = " · ".join(part for part in (ago(one.at, now), where) if part)
             item = QListWidgetItem(f"{head}\n{join(one.title, one.body)}")
             item.setToolTip(moment(one.at))
             self.list.addItem(item)

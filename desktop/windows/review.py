@@ -46,8 +46,9 @@ class ReviewWindow(QWidget):
     open_past = Signal()
     settings_wanted = Signal()
 
-    def __init__(self) -> None:
+    def __init__(self, now: Callable[[], float] = time.time) -> None:
         super().__init__()
+        self._now = now
         self.setWindowTitle(tr("Review"))
         self.setWindowIcon(app_icon())
         self._items: list[ReviewItem] = []
@@ -77,7 +78,7 @@ class ReviewWindow(QWidget):
         self.more = QPushButton()
         self.more.clicked.connect(self._show_more)
         self._list = spaced(QVBoxLayout())
-        self.undo, self.line = UndoBar(self), muted()
+        self.undo, self.line = UndoBar(self, now), muted()
         self.past = QPushButton(tr("&Past notifications…"))
         self.past.clicked.connect(self.open_past)
         self._build()
@@ -180,7 +181,7 @@ class ReviewWindow(QWidget):
         picked = {card.item.key for card in self.cards() if card.pick.isChecked()}
         focus = self.focusWidget()
         focused = next((card.item.key for card in self.cards() if focus is not None and card.isAncestorOf(focus)), "")
-        items, now = self.shown(), time.time()
+        items, now = self.shown(), self._now()
         clear(self._list)
         for item in items[: self._limit]:
             card = ItemCard(item, self._routes, now)
@@ -248,7 +249,7 @@ class ReviewWindow(QWidget):
         self._minute.stop()
 
     def _tell_ages(self) -> None:
-        now = time.time()
+        now = self._now()
         for one in self.cards():
             one.tell_ages(now)
 

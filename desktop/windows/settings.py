@@ -1,5 +1,6 @@
 """Settings, made from the settings table: one page per group, a search box on top, saved as changed."""
 
+import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -49,6 +50,7 @@ class SettingsWindow(QWidget):
         login: LoginFile | LoginRegistry,
         providers: Sequence[Provider],
         efforts: Efforts,
+        now: Callable[[], float] = time.time,
         *,
         open_file: Callable[[str], object] = lambda path: QDesktopServices.openUrl(QUrl.fromLocalFile(path)),
     ) -> None:
@@ -65,7 +67,7 @@ class SettingsWindow(QWidget):
         )
         row = BY_KEY[MODELS]
         title, help_text = (row.label_zh, row.help_zh) if chinese() else (row.label_en, row.help_en)
-        self.models = ModelList(title, help_text, providers, efforts)
+        self.models = ModelList(title, help_text, providers, efforts, now)
         self.models.edited.connect(lambda routes: self._save(MODELS, routes))
         self.models.prices_edited.connect(lambda lines: self._save(PRICES, lines))
         self.agents, self.shelves, self.privacy = AgentList(), ShelfList(), PrivacyNote()
@@ -75,7 +77,7 @@ class SettingsWindow(QWidget):
         self.groups, self._pages, self.narrow_groups = QListWidget(), QStackedWidget(), Choice()
         self.file = Banner(tr("Open the file"))
         self.file.pressed.connect(lambda: open_file(str(settings.path)))
-        self.undo = UndoBar(self)
+        self.undo = UndoBar(self, now)
         self.note = muted()
         self._parts: dict[str, list[QWidget]] = {}
         self._build()

@@ -55,8 +55,9 @@ class WelcomeWindow(QWidget):
     postponed = Signal()
     settings_wanted = Signal()
 
-    def __init__(self, cost: Cost, login: bool = False) -> None:
+    def __init__(self, cost: Cost, login: bool = False, now: Callable[[], float] = time.time) -> None:
         super().__init__()
+        self._now = now
         self.setWindowTitle(tr("Welcome"))
         self.setWindowIcon(app_icon())
         self._cost = cost
@@ -253,7 +254,7 @@ class WelcomeWindow(QWidget):
     def _chosen(self, start: str) -> list[Conversation]:
         if start == "now":
             return []
-        since = 0 if start == "all" else time.time() * 1000 - int(start[:-1]) * DAY_MS
+        since = 0 if start == "all" else self._now() * 1000 - int(start[:-1]) * DAY_MS
         return [one for one in self._conversations if one.last_time >= since]
 
     def amount(self, start: str, route: Mapping[str, Any] | None) -> str:

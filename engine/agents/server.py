@@ -87,12 +87,14 @@ class AgentServer:
         *,
         inbox: Inbox,
         degraded: str = "",
+        now: Callable[[], float] = time.time,
     ) -> None:
         self._memory = memory
         self._host = host
         self._supervisor = supervisor
         self._inbox = inbox
         self._degraded = degraded
+        self._now = now
         self._answered = self._failed = 0
         self._told: dict[tuple[str, str], tuple[str, float]] = {}  # root and time by agent and conversation
 
@@ -160,7 +162,7 @@ class AgentServer:
         try:
             where = Where(await self._memory.projects.at(cwd) if cwd else None, "hook", agent)
             if where.project is not None:
-                self._told[agent, _text(said.get("session_id"))] = (where.project.root, time.time())
+                self._told[agent, _text(said.get("session_id"))] = (where.project.root, self._now())
             match said.get("hook_event_name"):
                 # A resumed conversation has its brief in it already.
                 case "SessionStart" if said.get("source") != "resume" and self._host.get("recall.brief"):
@@ -201,7 +203,7 @@ class AgentServer:
         if len(connection.roots) == 1:
             return Where(await projects.at(connection.roots[0]), "the folder the agent has open", agent)
         if agent in AGENTS:
-            since = time.time() - _LIVE
+            since = self._now() - _LIVE
             self._told = {key: told for key, told in self._told.items() if told[1] >= since}
             live = {one.root for one in await projects.recent(agent, int(since * 1000))}
             live |= {root for (other, _), (root, _) in self._told.items() if other == agent}

@@ -32,17 +32,25 @@ _TIERS = (
 
 
 class FigureReader:
-    """Reads the ledger, and the file of the shelf that is in use."""
+    """Reads the ledger, and the file of the shelf that is in use. `now` gives epoch seconds."""
 
-    def __init__(self, ledger: Ledger, call: Call, shelf: Callable[[], str], currency: Callable[[], str]) -> None:
+    def __init__(
+        self,
+        ledger: Ledger,
+        call: Call,
+        shelf: Callable[[], str],
+        currency: Callable[[], str],
+        now: Callable[[], float] = time.time,
+    ) -> None:
         self._ledger = ledger
         self._call = call
         self._shelf = shelf
         self._currency = currency
+        self._now = now
 
     async def read(self, days: int = 35) -> Figures:
         """The last days, the oldest first, today the last; `totals` None where the shelf's file cannot be read."""
-        today = date.today()
+        today = date.fromtimestamp(self._now())
         first = today - timedelta(days=days - 1)
         names = [(first + timedelta(days=number)).isoformat() for number in range(days)]
         logged = await self._logged(names[0])

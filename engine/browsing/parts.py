@@ -40,6 +40,7 @@ class Browsing:
         ledger: Ledger,
         client: Callable[[], ShelfClient],
         problems: Callable[[], Iterable[Problem]],
+        now: Callable[[], float],
     ) -> Self:
         """Put together."""
 
@@ -50,7 +51,7 @@ class Browsing:
             return await client().call(tool, arguments)
 
         return cls(
-            FigureReader(ledger, call, shelf, lambda: str(settings.get("budget.currency"))),
+            FigureReader(ledger, call, shelf, lambda: str(settings.get("budget.currency")), now),
             ConversationReader(ledger, Logs(ledger), shelf),
             CallReader(ledger),
             EntryReader(call, shelf, lambda: client().features),

@@ -24,10 +24,13 @@ class Memory:
         tell: Callable[[], None] = lambda: None,
         pace: Pace | None = None,
         now: Callable[[], float] = time.time,
+        monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
         self.projects = Projects(ledger)
         self.statements = Remember(ledger, client, shelf, self.changed, now=now)
-        self.recall = Recall(self.statements.records, self.projects, Reader(client, shelf), pace=pace, now=now)
+        self.recall = Recall(
+            self.statements.records, self.projects, Reader(client, shelf), pace=pace, now=now, monotonic=monotonic
+        )
         self._shelf = shelf
         self._tell = tell
 

@@ -63,11 +63,12 @@ class Recall:
         *,
         pace: Pace | None = None,
         now: Callable[[], float] = time.time,
+        monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
         self._records = records
         self._projects = projects
         self._reader = reader
-        self._homes = Homes(projects, reader)
+        self._homes = Homes(projects, reader, monotonic)
         self._pace = pace or Pace()
         self._now = now
         self._generation = 0

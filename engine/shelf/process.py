@@ -3,11 +3,11 @@
 import asyncio
 import json
 import logging
-import time
 from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
+from engine.clock import Clock, SystemClock, Timer
 from engine.errors import CompanionError, Environment
 from engine.jsonrpc import ConnectionLost, RpcError
 from engine.shelf import answers, capabilities, system
@@ -71,7 +71,7 @@ class ShelfClient:
         crash_limit: int = 5,
         crash_window: float = 60.0,
         crash_pause: float = 60.0,
-        now: Callable[[], float] = time.monotonic,
+        clock: Clock | None = None,
     ) -> None:
         self.command = command
         self.features: frozenset[str] = frozenset()
@@ -84,14 +84,14 @@ class ShelfClient:
         self._idle_close = idle_close
         self._grace = grace
         self._memory_limit = memory_limit
-        self._now = now
+        self._clock = clock or SystemClock()
         self._leftovers = Leftovers(record)
         self._reaped = False
-        self._crashes = CrashLoop(crash_limit, crash_window, crash_pause, now)
+        self._crashes = CrashLoop(crash_limit, crash_window, crash_pause, self._clock.monotonic)
         self._line = CommandLine(command, self._leftovers)
         self._turn = Turn()
         self._child: Child | None = None
-        self._idle: asyncio.TimerHandle | None = None
+        self._idle: Timer | None = None
         self._probed: tuple[object, frozenset[str]] | None = None
         self._unavailable: tuple[McpUnavailable, object] | None = None
         self._debt: dict[str, int] = {}
@@ -193,7 +193,7 @@ class ShelfClient:
         self._turn.release()
         if self.running and not self._closed:
             delay = 0.0 if self._heavy else self._idle_close
-            self._idle = asyncio.get_running_loop().call_later(delay, self._close_idle)
+            self._idle = self._clock.call_later(delay, self._close_idle)
 
     def _stop_idle(self) -> None:
         if self._idle is not None:
@@ -207,9 +207,9 @@ class ShelfClient:
 
     async def _weigh(self) -> None:
         """Look now and then at the memory of the server; one above the limit is closed as soon as it is idle."""
-        if self._child is None or self._heavy or self._now() < self._weighed_at + _MEMORY_EVERY:
+        if self._child is None or self._heavy or self._clock.monotonic() < self._weighed_at + _MEMORY_EVERY:
             return
-        self._weighed_at = self._now()
+        self._weighed_at = self._clock.monotonic()
         held = await asyncio.to_thread(system.resident, self._child.pid)
         if held is not None and held > self._memory_limit:
             self._heavy = True

@@ -4,7 +4,8 @@ import asyncio
 import importlib
 import logging
 import os
-from collections.abc import AsyncIterator, Sequence
+import time
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import aclosing, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -35,7 +36,11 @@ class _Stop:
 
 
 async def watch(
-    roots: Sequence[Path], stop: asyncio.Event, scan_every: float = 60.0, retry_every: float = 10.0
+    roots: Sequence[Path],
+    stop: asyncio.Event,
+    scan_every: float = 60.0,
+    retry_every: float = 10.0,
+    now: Callable[[], float] = time.monotonic,
 ) -> AsyncIterator[set[Path] | None]:
     """Paths of changed logs, or None when a full scan is due; ends when `stop` is set. Times are in seconds.
 
@@ -45,7 +50,6 @@ async def watch(
     """
     # Loaded here: it costs start-up time, and most commands watch nothing.
     awatch = (await asyncio.to_thread(importlib.import_module, "watchfiles")).awatch
-    loop = asyncio.get_running_loop()
     while not stop.is_set():
         yield None
         identity = await asyncio.to_thread(_identities, roots)
@@ -68,12 +72,12 @@ async def watch(
             ) as batches:
                 async for batch in batches:
                     folder = any(map(_is_new_folder, batch))
-                    if loop.time() >= look or folder:
+                    if now() >= look or folder:
                         if await asyncio.to_thread(_identities, roots) != identity:
                             break
-                        look = loop.time() + min(scan_every, retry_every)
-                    if loop.time() >= due or folder:
-                        due = loop.time() + scan_every
+                        look = now() + min(scan_every, retry_every)
+                    if now() >= due or folder:
+                        due = now() + scan_every
                         yield None
                     elif logs := {Path(path) for kind, path in batch if _is_log(kind, path)}:
                         yield logs

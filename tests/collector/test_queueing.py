@@ -12,7 +12,7 @@ from engine.collector.collector import Rules
 from engine.errors import Environment
 from engine.pipeline.queue import Queue
 from engine.shelf.shelves import connect
-from tests.pipeline.rig import ManualClock
+from tests.tools.clock import ManualClock
 from tests.tools.dsh_logs import START_MS, LogWriter
 from tests.tools.memory import Memory, memory
 

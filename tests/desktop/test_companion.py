@@ -286,7 +286,7 @@ async def test_what_was_told_can_be_read_again(tmp_path, until) -> None:
         past = one.companion._past
         assert past is not None and past.isVisible()
         assert "maxUserChars" in past.list.item(past.list.count() - 1).text()
-        past.show_past([])
+        past.show_past([], 0.0)
         assert past.empty.isVisible()
 
 

@@ -2,10 +2,8 @@
 
 import asyncio
 import contextlib
-import heapq
-import itertools
 from collections import deque
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -14,47 +12,7 @@ from engine.events import Event, EventBus
 from engine.ledger.database import Ledger
 from engine.pipeline.queue import Queue, QueueConfig, Task
 from engine.supervisor import Supervisor
-
-
-@dataclass(eq=False)
-class ManualTimer:
-    """A callback due at an instant of a manual clock."""
-
-    callback: Callable[[], None]
-    cancelled: bool = False
-
-    def cancel(self) -> None:
-        self.cancelled = True
-
-
-class ManualClock:
-    """Time stands still until it is moved."""
-
-    def __init__(self, now: float = 1_773_830_000.0) -> None:
-        self.now = now
-        self._heap: list[tuple[float, int, ManualTimer]] = []
-        self._numbers = itertools.count()
-
-    def time(self) -> float:
-        return self.now
-
-    def call_later(self, delay: float, callback: Callable[[], None]) -> ManualTimer:
-        timer = ManualTimer(callback)
-        heapq.heappush(self._heap, (self.now + delay, next(self._numbers), timer))
-        return timer
-
-    def waiting(self) -> list[float]:
-        """Seconds until each live timer."""
-        return sorted(round(when - self.now, 6) for when, _, timer in self._heap if not timer.cancelled)
-
-    def advance(self, seconds: float) -> None:
-        """Move on, calling back what comes due on the way."""
-        end = self.now + seconds
-        while self._heap and self._heap[0][0] <= end:
-            self.now, _, timer = heapq.heappop(self._heap)
-            if not timer.cancelled:
-                timer.callback()
-        self.now = end
+from tests.tools.clock import ManualClock
 
 
 class Work:

@@ -15,6 +15,7 @@ from engine.shelf import system
 from engine.shelf.leftovers import Leftovers
 from engine.shelf.process import ShelfClient, ShelfError
 from tests.shelf.conftest import ROOT, SCRIPT, Scripted, alive, until
+from tests.tools.clock import ManualClock
 
 OWNER = Path(__file__).parent / "children" / "owner.py"
 SLEEP = [sys.executable, "-c", "import time; time.sleep(600)"]
@@ -41,9 +42,9 @@ async def crash(client: ShelfClient) -> ShelfError:
 
 
 async def test_a_server_that_keeps_stopping_is_left_alone_for_a_while_and_it_is_said(scripted: Scripted) -> None:
-    told, clock = Told(), [0.0]
+    told, clock = Told(), ManualClock()
     options: dict[str, Any] = {"crash_limit": 3, "crash_window": 60.0, "crash_pause": 30.0}
-    async with scripted.client("broken", tell=told, now=lambda: clock[0], **options) as client:
+    async with scripted.client("broken", tell=told, clock=clock, **options) as client:
         for _ in range(3):
             assert (await crash(client)).kind == "cannot start"
         for _ in range(3):
@@ -56,13 +57,13 @@ async def test_a_server_that_keeps_stopping_is_left_alone_for_a_while_and_it_is_
         assert "built-in" in error.action
         assert told.short == [("crashes", True)]
 
-        clock[0] = 31.0
+        clock.advance(31.0)
         assert (await crash(client)).kind == "cannot start"
         assert (await crash(client)).kind == "crash loop"
         assert len(scripted.notes("start")) == 4
 
         scripted.log.with_suffix(".mended").touch()
-        clock[0] = 62.0
+        clock.advance(31.0)
         assert await client.call("echo", {})
         assert told.short == [("crashes", True), ("crashes", True), ("crashes", False)]
         with pytest.raises(ShelfError, match="status 101"):
@@ -71,12 +72,12 @@ async def test_a_server_that_keeps_stopping_is_left_alone_for_a_while_and_it_is_
 
 
 async def test_crashes_far_apart_are_no_loop(scripted: Scripted) -> None:
-    told, clock = Told(), [0.0]
-    async with scripted.client(tell=told, now=lambda: clock[0], crash_limit=2, crash_window=60.0) as client:
+    told, clock = Told(), ManualClock()
+    async with scripted.client(tell=told, clock=clock, crash_limit=2, crash_window=60.0) as client:
         for _ in range(4):
             with pytest.raises(ShelfError, match="status 101"):
                 await client.call("crash", {})
-            clock[0] += 61.0
+            clock.advance(61.0)
     assert told == []
 
 

@@ -230,8 +230,9 @@ def _cut(text: str, pieces: int) -> list[str]:
 class ModelServer:
     """The server, in a thread with a loop of its own."""
 
-    def __init__(self, script: Script, tls: ssl.SSLContext | None = None) -> None:
+    def __init__(self, script: Script, tls: ssl.SSLContext | None = None, host: str = "127.0.0.1") -> None:
         self._script = script
+        self._host = host
         self._tls = tls
         self._ready = threading.Event()
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -243,7 +244,7 @@ class ModelServer:
 
     @property
     def url(self) -> str:
-        return f"{'https' if self._tls else 'http'}://127.0.0.1:{self.port}/v1"
+        return f"{'https' if self._tls else 'http'}://{self._host}:{self.port}/v1"
 
     def __enter__(self) -> Self:
         self._thread.start()
@@ -258,7 +259,7 @@ class ModelServer:
 
     async def _serve(self) -> None:
         self._loop, self._stop = asyncio.get_running_loop(), asyncio.Event()
-        server = await asyncio.start_server(self._connected, "127.0.0.1", 0, limit=16 * 2**20, ssl=self._tls)
+        server = await asyncio.start_server(self._connected, self._host, 0, limit=16 * 2**20, ssl=self._tls)
         self.port = server.sockets[0].getsockname()[1]
         self._ready.set()
         async with server:

@@ -1,6 +1,5 @@
 """Activity: every model call of the last weeks, with what was sent and what it cost."""
 
-import time
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -46,7 +45,9 @@ class ActivityPage(Page):
         self.rows = Rows(
             (
                 Column(
-                    tr("When"), lambda call: ago(call.at / 1000, time.time()), hint=lambda call: moment(call.at / 1000)
+                    tr("When"),
+                    lambda call: ago(call.at / 1000, engine.clock.time()),
+                    hint=lambda call: moment(call.at / 1000),
                 ),
                 Column(tr("For"), lambda call: _purpose(call.purpose)),
                 Column(tr("Model"), lambda call: f"{call.provider}/{call.model}"),

@@ -1,6 +1,5 @@
 """Conversations: all of them in a list, one of them beside it, with what became of it."""
 
-import time
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -57,7 +56,7 @@ class ConversationsPage(Page):
                 Column(tr("Project"), lambda row: row.project),
                 Column(
                     tr("Last said"),
-                    lambda row: ago(row.last_time / 1000, time.time()),
+                    lambda row: ago(row.last_time / 1000, engine.clock.time()),
                     right=True,
                     hint=lambda row: moment(row.last_time / 1000),
                 ),
@@ -95,14 +94,14 @@ class ConversationsPage(Page):
         foot.addWidget(self._count, 1)
         foot.addWidget(self._forgotten)
         column.addLayout(foot)
-        self.one = OneConversation()
+        self.one = OneConversation(self.engine.clock.time)
         self.one.summarise.connect(self._summarise)
         self.one.forget.connect(self._preview)
         self.one.review.connect(self.review)
         self.one.connections.connect(self.connections)
         self.forgetting = ForgetPanel()
         self.forgetting.confirmed.connect(self._forget)
-        self.undo = UndoBar(self)
+        self.undo = UndoBar(self, self.engine.clock.time)
         follow_undo(
             self.undo, self.engine, ("forget",), lambda name, work, _: self._run(name, work, self.tell), self.tell
         )

@@ -1,6 +1,5 @@
 """Health: the program's processes, files and checks, and a text about them for a report."""
 
-import time
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Qt
@@ -43,7 +42,12 @@ class HealthPage(Page):
                 Column(tr("Shelf"), lambda one: one.name, hint=lambda one: one.path),
                 Column(tr("State"), lambda one: tr("Connected") if one.connected else tr("Not connected")),
                 Column(tr("Size"), lambda one: size(one.bytes), right=True),
-                Column(tr("Last copy"), _copied, right=True, hint=_copied_at),
+                Column(
+                    tr("Last copy"),
+                    lambda one: _copied(one, engine.clock.time()),
+                    right=True,
+                    hint=_copied_at,
+                ),
             ),
             lambda one: one.name,
         )
@@ -140,8 +144,8 @@ def _memory(held: int) -> str:
     return tr("{size} of memory", size=size(held)) if held else tr("running")
 
 
-def _copied(one: ShelfSize) -> str:
-    return ago(one.last_copy, time.time()) if one.last_copy else tr("None yet")
+def _copied(one: ShelfSize, now: float) -> str:
+    return ago(one.last_copy, now) if one.last_copy else tr("None yet")
 
 
 def _copied_at(one: ShelfSize) -> str:

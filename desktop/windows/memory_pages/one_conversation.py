@@ -1,6 +1,6 @@
 """One conversation: how far it is recorded and summarised, what waits, and what became of it."""
 
-import time
+from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import NamedTuple
 
@@ -32,8 +32,9 @@ class OneConversation(QWidget):
     review = Signal()
     connections = Signal(str)
 
-    def __init__(self) -> None:
+    def __init__(self, now: Callable[[], float]) -> None:
         super().__init__()
+        self._now = now
         self._whole: Whole | None = None
         self._title = heading()
         self._facts = QGridLayout()
@@ -99,7 +100,7 @@ class OneConversation(QWidget):
         if whole is None or detail is None:
             self.text.show_markdown("")
             return
-        state, now = whole.state, time.time()
+        state, now = whole.state, self._now()
         self._title.setText(detail.title)
         self._set("project", detail.project)
         self._set("agent", _AGENTS.get(detail.agent, detail.agent))

@@ -4,7 +4,6 @@ import asyncio
 import contextlib
 import importlib
 import threading
-import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -129,7 +128,7 @@ class OverviewPage(Page):
         status = self.engine.status()
         self._fill_numbers()
         self._picture.setPixmap(state_icon(status.state).pixmap(5 * GRID, 5 * GRID))
-        self._state.setText(state_line(status, time.time()))
+        self._state.setText(state_line(status, self.engine.clock.time()))
         self._place.setText(tr("Shelf: {name} ({server})", name=status.shelf, server=server_name(status.server)))
         self.review_button.setText(tr("Review ({n})", n=number(status.waiting)))
         self.review_button.setVisible(status.waiting > 0)
