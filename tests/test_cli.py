@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 
-from engine.cli import USAGE, main
+from engine.cli import main
+from engine.commands.answering import USAGE
 from tests.scenarios.program import Program, Shelf, until
 from tests.tools import onnx_model
 from tests.tools.dsh_logs import START_MS, LogWriter

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from engine.cli import FAILED, UNREACHABLE
+from engine.commands.answering import FAILED, UNREACHABLE
 from tests.scenarios.program import Program, Shelf, until
 from tests.scenarios.test_models import REPLY, talk
 from tests.test_cli import STATUS, now_ms

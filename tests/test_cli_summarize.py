@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from engine.cli_summarize import money_text
+from engine.commands.summarize import money_text
 from tests.scenarios.program import Program
 from tests.scenarios.test_models import REPLY
 from tests.tools.dsh_logs import LogWriter

@@ -3,8 +3,8 @@
 import argparse
 from collections.abc import Sequence
 from dataclasses import asdict
-from typing import Any
 
+from engine.commands.answering import DONE, FAILED, Command, answer, verbs
 from engine.paths import Home
 from engine.settings.store import Settings
 from engine.views import AgentPlan, AgentRow
@@ -19,29 +19,33 @@ _STATES = {
 _DONE = {"create": "Made", "change": "Changed", "remove": "Removed"}
 
 
-def add_verbs(verbs: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
-    """`list`, `connect AGENT` and `disconnect AGENT`."""
-    for verb, text in (
-        ("list", "List the agents on this machine and what of them is connected."),
-        ("connect", "Give an agent the memory: its server, hooks and skill."),
-        ("disconnect", "Take everything back that connecting wrote."),
-    ):
-        one = verbs.add_parser(verb, help=text, description=text)
-        one.add_argument("--json", action="store_true", help="print one JSON document")
-        if verb != "list":
-            one.add_argument("agent", metavar="AGENT", help="claude, codex or dsh")
-            one.add_argument("--part", action="append", dest="parts", metavar="PART", help="only this part; repeatable")
-            one.add_argument("--dry-run", action="store_true", help="show what would change, and change nothing")
+def add(command: Command) -> None:
+    """`agents list`, `agents connect` and `agents disconnect`."""
+    made = verbs(
+        command("agents", "List, connect or disconnect coding agents.", run, as_json=False),
+        {
+            "list": "List the agents on this machine and what of them is connected.",
+            "connect": "Give an agent the memory: its server, hooks and skill.",
+            "disconnect": "Take everything back that connecting wrote.",
+        },
+    )
+    for verb in ("connect", "disconnect"):
+        one = made[verb]
+        one.add_argument("agent", metavar="AGENT", help="claude, codex or dsh")
+        one.add_argument("--part", action="append", dest="parts", metavar="PART", help="only this part; repeatable")
+        one.add_argument("--dry-run", action="store_true", help="show what would change, and change nothing")
 
 
-async def run(home: Home, options: argparse.Namespace) -> tuple[Any, str, bool]:
-    """Carry it out: what was found or done, the same for a person, and whether everything went well."""
+async def run(home: Home, options: argparse.Namespace) -> int:
+    """Carry out one verb; what could not be read or changed makes it a failure."""
     from engine.agents.connecting.agents import Agents  # not for the help of other commands
 
     agents = Agents.of(home, Settings(home.settings_file))
     if options.verb == "list":
         rows = await agents.list()
-        return [{**asdict(row), "connected": row.connected} for row in rows], _rows_text(rows), True
+        found = [{**asdict(row), "connected": row.connected} for row in rows]
+        answer(options, found, lambda _: _rows_text(rows))
+        return DONE
     work = {
         ("connect", False): agents.connect,
         ("connect", True): agents.plan,
@@ -49,7 +53,8 @@ async def run(home: Home, options: argparse.Namespace) -> tuple[Any, str, bool]:
         ("disconnect", True): agents.plan_disconnect,
     }[options.verb, options.dry_run]
     plan = await work(options.agent, options.parts)
-    return {**asdict(plan), "done": not options.dry_run}, _plan_text(plan, options), not plan.problems
+    answer(options, {**asdict(plan), "done": not options.dry_run}, lambda _: _plan_text(plan, options))
+    return FAILED if plan.problems else DONE
 
 
 def _rows_text(rows: Sequence[AgentRow]) -> str:

@@ -2,59 +2,60 @@
 
 import argparse
 import asyncio
-from collections.abc import Callable
 from dataclasses import asdict
-from pathlib import Path
 from typing import Any
 
+from engine.commands.answering import DONE, FAILED, Command, absolute, answer
 from engine.paths import Home
 
-type Show = Callable[[Any, Callable[[Any], str]], None]
 
-
-def add_commands(command: Callable[[str, str], argparse.ArgumentParser]) -> None:
+def add(command: Command) -> None:
     """`backup`, `restore` and `uninstall`."""
-    backup = command("backup", "Write memory, settings and built-in shelves into one file; keys are never in it.")
-    backup.add_argument("file", metavar="FILE", help="where to write it; a backup that is there is replaced")
-    restore = command("restore", "Put a backup in the place of what is there, which is kept aside; not while it runs.")
-    what = restore.add_mutually_exclusive_group(required=True)
+    one = command("backup", "Write memory, settings and built-in shelves into one file; keys are never in it.", backup)
+    one.add_argument("file", metavar="FILE", help="where to write it; a backup that is there is replaced")
+    one = command(
+        "restore", "Put a backup in the place of what is there, which is kept aside; not while it runs.", restore
+    )
+    what = one.add_mutually_exclusive_group(required=True)
     what.add_argument("file", metavar="FILE", nargs="?", help="a file that `backup` wrote")
     what.add_argument("--last-good", action="store_true", help="the daily copy of the companion's own file instead")
-    uninstall = command(
-        "uninstall", "Take back what was written outside the companion's own folders; it is ended first."
+    one = command(
+        "uninstall", "Take back what was written outside the companion's own folders; it is ended first.", uninstall
     )
-    how = uninstall.add_mutually_exclusive_group(required=True)
+    how = one.add_mutually_exclusive_group(required=True)
     how.add_argument("--keep-memory", action="store_true", help="memory and settings stay")
     how.add_argument("--all", action="store_true", help="memory and settings go as well, for good")
-    uninstall.add_argument("--dry-run", action="store_true", help="list what would go, and change nothing")
+    one.add_argument("--dry-run", action="store_true", help="list what would go, and change nothing")
 
 
-async def backup(home: Home, options: argparse.Namespace, show: Show) -> None:
+async def backup(home: Home, options: argparse.Namespace) -> int:
     """Write a backup, beside a running companion as well."""
     from engine.backup.saving import save
 
-    show(asdict(await asyncio.to_thread(save, home, _absolute(options.file))), _saved)
+    answer(options, asdict(await asyncio.to_thread(save, home, absolute(options.file))), _saved)
+    return DONE
 
 
-async def restore(home: Home, options: argparse.Namespace, show: Show) -> None:
+async def restore(home: Home, options: argparse.Namespace) -> int:
     """Put a backup or the last good copy back."""
     from engine.backup import restoring
 
     if options.last_good:
         done = await asyncio.to_thread(restoring.put_back, home)
     else:
-        done = await asyncio.to_thread(restoring.restore, home, _absolute(options.file))
-    show(asdict(done), _restored)
+        done = await asyncio.to_thread(restoring.restore, home, absolute(options.file))
+    answer(options, asdict(done), _restored)
+    return DONE
 
 
-async def uninstall(home: Home, options: argparse.Namespace, show: Show) -> bool:
-    """Take everything back; whether nothing was left that a person has to look at."""
+async def uninstall(home: Home, options: argparse.Namespace) -> int:
+    """Take everything back; what a person still has to look at makes it a failure."""
     from engine.removal import Removal
 
     removal = Removal(home, everything=options.all)
     traces = await (removal.plan() if options.dry_run else removal.carry_out())
-    show({"done": not options.dry_run, "traces": [asdict(one) for one in traces]}, _removed)
-    return not any(one.state == "left" and one.kind != "shelf" for one in traces)
+    answer(options, {"done": not options.dry_run, "traces": [asdict(one) for one in traces]}, _removed)
+    return FAILED if any(one.state == "left" and one.kind != "shelf" for one in traces) else DONE
 
 
 def _saved(saved: dict[str, Any]) -> str:
@@ -78,7 +79,3 @@ def _removed(answer: dict[str, Any]) -> str:
     words = {"there": "Would go: ", "gone": "Gone: ", "left": "! Left: "}
     lines = [f"{words[one['state']]}{one['place']} {one['why']}".rstrip() for one in answer["traces"]]
     return "\n".join(lines or ["Nothing of the companion's is left outside its own folders."])
-
-
-def _absolute(path: str) -> Path:
-    return Path(path).expanduser().absolute()
