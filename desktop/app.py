@@ -109,9 +109,33 @@ class Program:
             await engine.start()
             await self._quit.wait()
         finally:
-            _end_anyway()
+            limit = _end_anyway()
             await companion.stop()
             await engine.stop()
+        if companion.removing is not None:
+            limit.cancel()  # a key store may take longer
+            tray.close()
+            await self._remove(everything=companion.removing)
+
+    async def _remove(self, *, everything: bool) -> None:
+        """Take back what was written elsewhere, and say what had to be left."""
+        from desktop.widgets.removal import trace_line
+        from engine.app import remove
+
+        self._quit.clear()
+        try:
+            traces = await remove(self._home, everything=everything)
+        except CompanionError as error:
+            await self._refuse(error)
+            return
+        left = [trace_line(one) for one in traces if one.state == "left"]
+        box = QMessageBox(QMessageBox.Icon.Information, NAME, tr("The companion took back what it wrote"))
+        box.setTextFormat(Qt.TextFormat.PlainText)
+        box.setInformativeText(
+            "\n".join([*left, "", tr("Now remove the program itself, the way it was installed.")]).strip()
+        )
+        box.addButton(tr("&Quit"), QMessageBox.ButtonRole.AcceptRole)
+        await self._until_read(box)
 
     async def _hand_over(self, running: CompanionError) -> int:
         """Another copy works here: its window comes up, or a sentence says why not."""
@@ -140,6 +164,11 @@ class Program:
             box.setDefaultButton(again)
         else:
             box.addButton(tr("&Quit"), QMessageBox.ButtonRole.AcceptRole)
+        await self._until_read(box)
+        return bool(chosen) and not self._quit.is_set()
+
+    async def _until_read(self, box: QMessageBox) -> None:
+        """Show it until it is answered, or somebody ends the program."""
         read = asyncio.Event()
         box.finished.connect(lambda _: read.set())
         box.open()
@@ -149,14 +178,14 @@ class Program:
         await waiting.cancel()
         box.close()
         box.deleteLater()
-        return bool(chosen) and not self._quit.is_set()
 
 
-def _end_anyway() -> None:
+def _end_anyway() -> threading.Timer:
     """The last stage of a quit: a thread stuck in a system call must not keep the process."""
     timer = threading.Timer(QUIT_LIMIT, os._exit, (1,))
     timer.daemon = True
     timer.start()
+    return timer
 
 
 def _log_fault(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:

@@ -78,6 +78,7 @@ class Companion:
         self._lists_changed = asyncio.Event()
         self._problem_keys: set[str] = set()
         self.said = ""  # the last thing worth saying
+        self.removing: bool | None = None  # after the end: whether memory and settings go too; None: nothing goes
         self._login = login
         self._settings: SettingsDesk | None = None
         self._review: ReviewDesk | None = None
@@ -219,7 +220,7 @@ class Companion:
     def open_settings(self, at: str = "General") -> "SettingsWindow":
         """The settings, at a group's page or at the setting with a key."""
         if self._settings is None:
-            self._settings = SettingsDesk(self.engine, self._login, self._act, self._use_shelf)
+            self._settings = SettingsDesk(self.engine, self._login, self._act, self._use_shelf, self._remove)
             self.geometry.follow(self._settings.window, "settings")
         window = self._settings.window
         self._lists_changed.set()
@@ -290,6 +291,11 @@ class Companion:
         tell = self.settings_window.shelves.tell if self.settings_window is not None else None
         self._tell(tr("Finishing what is being written, then switching to {name}…", name=name))
         self._act("shelf", lambda: self.engine.use_shelf(name), tell)
+
+    def _remove(self, everything: bool) -> None:
+        """Quit, and let whoever runs us take everything back once nothing works on it any more."""
+        self.removing = everything
+        self.menu.quit_chosen.emit()
 
     async def _summarise(self, session_id: str) -> str:
         return summarise_sentence(await self.engine.summarise(session_id))

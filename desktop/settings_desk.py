@@ -23,7 +23,12 @@ class SettingsDesk:
     """One window and what its pages ask of the engine."""
 
     def __init__(
-        self, engine: "Engine", login: LoginFile | LoginRegistry, act: Act, use_shelf: Callable[[str], None]
+        self,
+        engine: "Engine",
+        login: LoginFile | LoginRegistry,
+        act: Act,
+        use_shelf: Callable[[str], None],
+        remove: Callable[[bool], None],
     ) -> None:
         self._engine = engine
         self._saving = asyncio.Lock()
@@ -42,6 +47,8 @@ class SettingsDesk:
         follow_undo(window.undo, engine, ("setting", "disconnect", "rename"), act, window.tell)
         window.groups.currentRowChanged.connect(lambda _: act("page", self._show_page, None))
         shelves.use.connect(use_shelf)
+        window.removal.wanted.connect(lambda: act("removal", self._plan_removal, window.removal.tell))
+        window.removal.agreed.connect(remove)
         self._shelves = ShelvesDesk(engine, shelves, act)
         self._agents = AgentsDesk(engine, window.agents, act)
 
@@ -98,6 +105,9 @@ class SettingsDesk:
             name = row.label_zh if chinese() else row.label_en
             raise UserFixable(tr("The setting was not taken back"), tr("“{name}” was changed again since.", name=name))
         await settings.save({key: before})
+
+    async def _plan_removal(self) -> None:
+        self.window.removal.show_plan(await self._engine.removal_plan())
 
     async def _test(self, place: int) -> None:
         async with self._saving:

@@ -37,6 +37,7 @@ from engine.events import (
     TaskStuck,
 )
 from engine.forgetting import Forgetting
+from engine.journal import end_log
 from engine.journal import log_to as log_to
 from engine.ledger.calls import CallLog, CallTotals
 from engine.ledger.database import Ledger
@@ -85,6 +86,7 @@ from engine.views import (
     State,
     Status,
     SummariseResult,
+    Trace,
 )
 from engine.welcome import Welcome
 from engine.work import Parts, Work
@@ -743,6 +745,12 @@ class Engine:
         """Why the system's key store cannot be used; empty when it can."""
         return await self._keys.probe()
 
+    async def removal_plan(self) -> list[Trace]:
+        """What removing the companion would take back, memory and settings among it; nothing is changed."""
+        from engine.removal import Removal
+
+        return await Removal(self.home, everything=True).plan()
+
     # -- what people see ----------------------------------------------------------------------------------
 
     def status(self) -> Status:
@@ -922,6 +930,14 @@ async def show_running(home: Home) -> bool:
 async def end_older(home: Home) -> bool:
     """Where the engine that holds the lock is of an older version, have it end; whether it did. Raises NotReachable."""
     return await instance.end_older(home, metadata.version(APP))
+
+
+async def remove(home: Home, *, everything: bool) -> list[Trace]:
+    """Take back what was written outside our folders, and those too, once no engine runs. Raises CompanionError."""
+    from engine.removal import Removal
+
+    await asyncio.to_thread(end_log)
+    return await Removal(home, everything=everything).carry_out()
 
 
 async def last_good(home: Home) -> float | None:

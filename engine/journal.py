@@ -25,6 +25,7 @@ type ErrorInfo = tuple[type[BaseException], BaseException, TracebackType | None]
 
 _LARGEST, _OLDER = 1_000_000, 3  # four megabytes in all
 _DEEPEST = 50
+_native: list[int] = []  # the open file for ends outside Python
 
 
 def log_to(home: Home) -> None:
@@ -38,6 +39,17 @@ def log_to(home: Home) -> None:
     root.addHandler(_Crashes(home))
     root.setLevel(logging.INFO)
     logging.getLogger("httpx").setLevel(logging.WARNING)
+
+
+def end_log() -> None:
+    """Write nothing more, so that the files can go. Blocking."""
+    faulthandler.disable()
+    while _native:
+        os.close(_native.pop())
+    root = logging.getLogger()
+    for one in [one for one in root.handlers if isinstance(one, _Crashes | logging.handlers.RotatingFileHandler)]:
+        root.removeHandler(one)
+        one.close()
 
 
 def last_crash(home: Home) -> str:
@@ -117,7 +129,8 @@ def _take_native(home: Home) -> None:
             _report(home, ["The program was ended from outside Python.", *(_without_folders(line) for line in lines)])
     with contextlib.suppress(OSError):
         # Kept open for the life of the process: it is written when nothing can be opened any more.
-        faulthandler.enable(os.open(native, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600))
+        _native.append(os.open(native, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600))
+        faulthandler.enable(_native[-1])
 
 
 def _without_folders(line: str) -> str:

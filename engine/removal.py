@@ -10,9 +10,7 @@ import plistlib
 import shutil
 import sys
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
 
 from engine import instance
 from engine.agents.connecting.agents import Agents
@@ -23,8 +21,7 @@ from engine.models.routes import sanitise
 from engine.paths import APP, Home, login_file
 from engine.settings.secrets import Keys
 from engine.settings.store import Settings
-
-type State = Literal["there", "gone", "left"]
+from engine.views import Trace
 
 _LOGIN_LINES = {
     *("[Desktop Entry]", "Type=Application", "Name=Hypatia Companion", "Terminal=false"),
@@ -39,16 +36,6 @@ _OWN = (
 )
 _LOCK = "engine.lock"
 _RUN_KEY = r"Software\Microsoft\Windows\CurrentVersion\Run"
-
-
-@dataclass(frozen=True, slots=True)
-class Trace:
-    """Something we wrote: `there` before it is taken back, then `gone`, or `left` with the reason."""
-
-    kind: Literal["agent", "login", "key", "socket", "folder", "shelf"]
-    place: str
-    state: State
-    why: str = ""
 
 
 class Removal:

@@ -623,3 +623,13 @@ class AgentPlan:
     changes: tuple[AgentChange, ...]
     problems: tuple[Problem, ...]
     notes: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Trace:
+    """Something we wrote: `there` before it is taken back, then `gone`, or `left` with the reason."""
+
+    kind: Literal["agent", "login", "key", "socket", "folder", "shelf"]
+    place: str
+    state: Literal["there", "gone", "left"]
+    why: str = ""

@@ -26,6 +26,7 @@ TOLD = {
     "ModelError",
     "ShelfError",
     "NotUnderstood",
+    "Trace",
 }  # what reaches a person
 HEAD = (
     '<?xml version="1.0" encoding="utf-8"?>\n<!DOCTYPE TS>\n<TS version="2.1" language="zh_CN" sourcelanguage="en">\n'

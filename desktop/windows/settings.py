@@ -29,6 +29,7 @@ from desktop.widgets.geometry import window_keys
 from desktop.widgets.models import Efforts, ModelList, Provider
 from desktop.widgets.price import PRICES
 from desktop.widgets.privacy import PrivacyNote
+from desktop.widgets.removal import RemovalPart
 from desktop.widgets.shelves import ShelfList
 from desktop.widgets.text import GRID, muted, spaced
 from desktop.widgets.undo_bar import UndoBar
@@ -71,6 +72,7 @@ class SettingsWindow(QWidget):
         self.models.edited.connect(lambda routes: self._save(MODELS, routes))
         self.models.prices_edited.connect(lambda lines: self._save(PRICES, lines))
         self.agents, self.shelves, self.privacy = AgentList(), ShelfList(), PrivacyNote()
+        self.removal = RemovalPart()
         self.search = QLineEdit(placeholderText=tr("Search settings"), clearButtonEnabled=True)
         self.search.setAccessibleName(tr("Search settings"))
         self.search.textChanged.connect(self._filter)
@@ -126,7 +128,8 @@ class SettingsWindow(QWidget):
             field = self.fields[row.key] = Field(row)
             field.edited.connect(self._save)
             parts.append(field)
-        return [*parts, self.login] if group == "General" else parts
+        last: dict[str, QWidget] = {"General": self.login, "Advanced": self.removal}
+        return [*parts, last[group]] if group in last else parts
 
     @staticmethod
     def _page(parts: list[QWidget]) -> QWidget:

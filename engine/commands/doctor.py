@@ -11,7 +11,8 @@ _LEVELS = {"fine": "ok", "note": "note", "fault": "FAULT"}
 
 def add(command: Command) -> None:
     """`doctor`."""
-    command("doctor", "Look at every part and say what is wrong and what to do; nothing is changed.", run)
+    one = command("doctor", "Look at every part and say what is wrong and what to do; nothing is changed.", run)
+    one.add_argument("--online", action="store_true", help="also ask the server of each model, free of charge")
 
 
 async def run(home: Home, options: argparse.Namespace) -> int:
@@ -19,7 +20,7 @@ async def run(home: Home, options: argparse.Namespace) -> int:
     from engine.doctor.report import examine
 
     found = []
-    async for finding in examine(home):
+    async for finding in examine(home, online=options.online):
         found.append(asdict(finding))
         if not options.json:
             fix = f"\n       {finding.fix}" if finding.fix else ""

@@ -11,7 +11,9 @@ import time
 from collections.abc import Iterator
 from importlib import metadata
 
+from engine.backup import swap
 from engine.doctor.finding import Finding, fault, fine, note
+from engine.ledger import upgrade
 from engine.ledger.schema import MIGRATIONS
 from engine.paths import APP, Home
 from engine.settings.store import Settings
@@ -102,6 +104,20 @@ def ledger(home: Home) -> Iterator[Finding]:
         )
 
 
+def interrupted(home: Home, *, alone: bool) -> Iterator[Finding]:
+    """A restore or an upgrade that was begun and not ended; while the program runs it may be ending one."""
+    if not alone:
+        return
+    again = "Start the program once: it ends what was begun, and what was there stays in a folder beside it."
+    if swap.unfinished(home):
+        yield fault("interrupted", "A restore was interrupted: the files are half replaced.", again)
+    elif swap.stage_of(home).parent.exists():
+        yield note("interrupted", "A restore was interrupted before anything was replaced.", "Run it again.")
+    if any(draft.exists() for draft in upgrade.drafts(home.ledger_file)):
+        again = "Start the program once: it begins anew from the old file, which is whole."
+        yield note("interrupted", "An upgrade of the companion's own file was interrupted.", again)
+
+
 def _clock_of(db: sqlite3.Connection) -> Iterator[Finding]:
     with contextlib.suppress(sqlite3.Error):
         (last,) = db.execute("SELECT max(at) FROM activity").fetchone()
@@ -123,6 +139,7 @@ def leftovers(home: Home, *, alone: bool) -> Iterator[Finding]:
     """Files that a crash of ours left."""
     places = [home.data, home.config, home.runtime]
     drafts = [path for place in dict.fromkeys(places) if place.is_dir() for path in place.glob("*.new")]
+    drafts = [path for path in drafts if path not in upgrade.drafts(home.ledger_file)]
     if drafts and alone:
         names = ", ".join(str(path) for path in drafts)
         yield note("leftovers", f"Half-written files of an earlier run: {names}.", "They can be deleted.")

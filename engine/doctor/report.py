@@ -6,6 +6,7 @@ import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from engine.configured import Configured
 from engine.doctor import home as own
@@ -13,8 +14,10 @@ from engine.doctor import surroundings
 from engine.doctor.finding import Finding, fault, fine, note
 from engine.errors import CompanionError
 from engine.instance import answers, held
+from engine.models.call import ModelError
+from engine.models.listing import listed
 from engine.models.providers import key_variables
-from engine.models.routes import sanitise
+from engine.models.routes import BUILTIN, Route, sanitise
 from engine.paths import Home
 from engine.settings.secrets import Keys
 from engine.settings.store import Settings
@@ -23,12 +26,20 @@ from engine.shelf.process import ShelfClient
 from engine.shelf.shelves import list_shelves
 from engine.supervisor import Supervisor
 
+if TYPE_CHECKING:
+    from engine.models.transport import Http
+
 _PATIENCE = 3.0
 _LIMIT = 30.0  # seconds for one check
+_REACH = 20.0  # seconds for one model to answer
+_CHECK = "Check the network, the proxy, and the address in Settings, Models."
 
 
-async def examine(home: Home) -> AsyncIterator[Finding]:
-    """Look at everything, one finding after the other; nothing is changed, and a running companion goes on."""
+async def examine(home: Home, *, online: bool = False) -> AsyncIterator[Finding]:
+    """Look at everything, one finding after the other; nothing is changed, and a running companion goes on.
+
+    `online`: each model is asked, free of charge, whether it can be reached.
+    """
     settings = await asyncio.to_thread(Settings, home.settings_file)
     roots = [(source.agent.name, root) for source in Configured(settings).sources() for root in source.roots]
     alone = not await asyncio.to_thread(held, home)
@@ -41,6 +52,7 @@ async def examine(home: Home) -> AsyncIterator[Finding]:
         "ledger": partial(own.ledger, home),
         "clock": partial(own.clock, time.time()),
         "leftovers": partial(own.leftovers, home, alone=alone),
+        "interrupted": partial(own.interrupted, home, alone=alone),
         "agents": partial(surroundings.agents, roots),
         "watches": partial(surroundings.watches, roots),
         "tray": partial(surroundings.desktop, os.environ),
@@ -52,6 +64,8 @@ async def examine(home: Home) -> AsyncIterator[Finding]:
     checks["companion"] = partial(_companion, home, alone)
     checks["shelf"] = partial(_shelf, home, settings)
     checks["models"] = partial(_models, home, settings)
+    if online:
+        checks["network"] = partial(_network, home, settings)
     for part, check in checks.items():
         for finding in await _guarded(part, check):
             yield finding
@@ -116,3 +130,35 @@ async def _models(home: Home, settings: Settings) -> list[Finding]:
         else:
             found.append(fine("models", f"{route} is set up."))
     return found
+
+
+async def _network(home: Home, settings: Settings) -> list[Finding]:
+    """Whether the server of each model answers to our key and knows the model."""
+    from engine.models.transport import Http
+
+    keys, http = Keys(key_variables, home.config / "keys.toml"), Http(_PATIENCE, time.time, None)
+    routes, _ = sanitise(settings.get("consolidation.models"))
+    try:
+        found = await asyncio.gather(*(_reach(http, keys, route) for route in routes if route != BUILTIN))
+    finally:
+        await http.aclose()
+    return found or [fine("network", "No model on the network is set up.")]
+
+
+async def _reach(http: "Http", keys: Keys, route: Route) -> Finding:
+    try:
+        async with asyncio.timeout(_REACH):
+            names = await listed(http, route, await keys.get(route.provider))
+    except TimeoutError:
+        return fault("network", f"{route} does not answer within {_REACH:g} seconds.", _CHECK)
+    except ModelError as error:
+        if error.hop == "stream":
+            return note("network", f"{route}: its server answers. {error}", error.action or _CHECK)
+        return fault("network", f"{route}: {error}", error.action or _CHECK)
+    except CompanionError as error:
+        return fault("network", f"{route}: {error.title}. {error.message}", error.action or _CHECK)
+    if route.model not in names:
+        return note(
+            "network", f"{route}: its server answers and lists no such model.", "Choose one in Settings, Models."
+        )
+    return fine("network", f"{route}: its server answers and has the model.")

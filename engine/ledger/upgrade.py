@@ -28,6 +28,12 @@ def kept(path: Path) -> Path:
     return path.with_name(f"{path.stem}.before-upgrade{path.suffix}")
 
 
+def drafts(path: Path) -> tuple[Path, Path]:
+    """What an upgrade works on before anything is swapped in: the new file and the copy of the old one."""
+    old = kept(path)
+    return path.with_name(f"{path.stem}.upgrading{path.suffix}"), old.with_name(f"{old.name}.new")
+
+
 def settle(path: Path) -> None:
     """The upgraded file proved good: the one from before goes. Raises OSError."""
     kept(path).unlink(missing_ok=True)
@@ -38,28 +44,27 @@ def upgrade(path: Path, patience: float, at: At = unheard) -> None:
 
     Raises sqlite3.Error and OSError; the file is then as it was. Blocking.
     """
-    fresh, old = path.with_name(f"{path.stem}.upgrading{path.suffix}"), kept(path)
-    drafts = (fresh, old.with_name(f"{old.name}.new"))
-    _clear(drafts)
+    fresh, copied = made = drafts(path)
+    _clear(made)
     try:
         _into_one_file(path, patience)
         at("in one file")
         with contextlib.closing(_opened(path)) as guard:
             guard.execute("BEGIN IMMEDIATE")  # nobody writes between the copy and the swap
-            for target in drafts:
+            for target in made:
                 copy(path, target)
                 at(f"copied {target.name}")
             guard.rollback()
         _bring_up_to_date(fresh, at)
-        for target in drafts:
+        for target in made:
             _to_disk(target)
-        drafts[1].replace(old)
+        copied.replace(kept(path))
         at("kept")
         fresh.replace(path)
         at("swapped")
         _to_disk(path.parent)
     finally:
-        _clear(drafts)
+        _clear(made)
 
 
 def copy(source: Path, target: Path, go_on: Callable[[], None] = lambda: None) -> None:
@@ -122,7 +127,7 @@ def _to_disk(path: Path) -> None:
         os.close(handle)
 
 
-def _clear(drafts: tuple[Path, ...]) -> None:
-    for draft in drafts:
+def _clear(made: tuple[Path, ...]) -> None:
+    for draft in made:
         for end in ("", "-journal", "-wal", "-shm"):
             draft.with_name(draft.name + end).unlink(missing_ok=True)

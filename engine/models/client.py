@@ -14,6 +14,7 @@ from engine.models.budget import Budget, BudgetReached
 from engine.models.call import CallLog, Hop, Judge, KeySource, ModelError, Reply, Warn
 from engine.models.detail import safe_detail
 from engine.models.health import Health, RouteHealth
+from engine.models.listing import listed
 from engine.models.routes import BUILTIN, Route
 from engine.models.stream import NO_CONNECTION, Aborted, Answer, Malformed
 from engine.policy.text import tokens
@@ -208,23 +209,7 @@ class ChatClient:
     async def models(self, route: Route) -> list[str]:
         """Names of the models that a route's server lists; `route.model` does not count. ModelError, Environment."""
         key = self._checked(route, await self._keys.get(route.provider))
-        url, headers = wire.models_request(route, key)
-        http = await self._transport()
-        try:
-            listed = await http.get(url, headers, label=_label(route), proxy=route.proxy)
-        except ModelError as error:
-            error.args = (safe_detail(str(error), key=key),)
-            raise
-        rows = listed.get("data", listed.get("models")) if isinstance(listed, dict) else listed
-        names = {
-            name
-            for row in (rows if isinstance(rows, list) else ())
-            if isinstance(row, dict) and isinstance(name := row.get("id", row.get("name")), str) and name
-        }
-        if not names:
-            sentence = f"{_label(route)} lists no models."
-            raise ModelError(sentence, permanent=True, action="Enter the name of the model by hand.", hop="stream")
-        return sorted(names, key=str.casefold)
+        return await listed(await self._transport(), route, key)
 
     @contextlib.asynccontextmanager
     async def _hold(self, route: Route, question: int, cap: int) -> AsyncIterator[None]:

@@ -8,10 +8,12 @@
     <message><source>&amp;Back</source><translation>上一步(&amp;B)</translation></message>
     <message><source>&amp;Built-in, without a model</source><translation>内置提取，无需模型(&amp;B)</translation></message>
     <message><source>&amp;Connect folder…</source><translation>连接文件夹(&amp;C)…</translation></message>
+    <message><source>&amp;Delete memory and settings too</source><translation>同时删除记忆和设置(&amp;D)</translation></message>
     <message><source>&amp;Discard selected…</source><translation>丢弃所选(&amp;D)…</translation></message>
     <message><source>&amp;Disconnect…</source><translation>断开(&amp;D)…</translation></message>
     <message><source>&amp;Guide…</source><translation>指南(&amp;G)…</translation></message>
     <message><source>&amp;Import…</source><translation>导入(&amp;I)…</translation></message>
+    <message><source>&amp;Keep memory and settings</source><translation>保留记忆和设置(&amp;K)</translation></message>
     <message><source>&amp;List its models</source><translation>列出模型(&amp;L)</translation></message>
     <message><source>&amp;Manage…</source><translation>管理(&amp;M)…</translation></message>
     <message><source>&amp;Menu</source><translation>菜单(&amp;M)</translation></message>
@@ -22,6 +24,7 @@
     <message><source>&amp;Pause</source><translation>暂停(&amp;P)</translation></message>
     <message><source>&amp;Put back the copy of {when}</source><translation>恢复 {when} 的副本(&amp;P)</translation></message>
     <message><source>&amp;Quit</source><translation>退出(&amp;Q)</translation></message>
+    <message><source>&amp;Remove the companion…</source><translation>移除程序(&amp;R)…</translation></message>
     <message><source>&amp;Retry selected</source><translation>重试所选(&amp;R)</translation></message>
     <message><source>&amp;Review…</source><translation>待处理(&amp;R)…</translation></message>
     <message><source>&amp;Review… ({n})</source><translation>待处理(&amp;R)…（{n}）</translation></message>
@@ -30,6 +33,7 @@
     <message><source>&amp;Undo</source><translation>撤销(&amp;U)</translation></message>
     <message><source>&amp;Use this shelf</source><translation>使用此书架(&amp;U)</translation></message>
     <message><source>&amp;Welcome…</source><translation>欢迎(&amp;W)…</translation></message>
+    <message><source>&amp;Yes, delete everything that was remembered, for good</source><translation>是的，永久删除所有记忆(&amp;Y)</translation></message>
     <message><source>, </source><translation>，</translation></message>
     <message><source>A &amp;folder of your own…</source><translation>自选文件夹(&amp;F)…</translation></message>
     <message><source>A connected agent finds what earlier conversations hold, and can keep something on purpose. What would change in its files is shown first, and can be taken back.</source><translation>已连接的智能体能查到以前会话的内容，也能主动保存要点。对其文件的更改会先显示出来，并且可以撤回。</translation></message>
@@ -39,6 +43,7 @@
     <message><source>A model gets parts of your conversations, secrets hidden, and its provider sees them. A model on this computer sends nothing away. More models, keys and limits are under Settings.</source><translation>模型会收到会话的部分内容（已隐藏机密），其提供方可以看到。本机上的模型不发送任何内容。更多模型、密钥和限额在设置中。</translation></message>
     <message><source>A new shelf</source><translation>新书架</translation></message>
     <message><source>A paragraph in its instructions</source><translation>其说明文件中的一段文字</translation></message>
+    <message><source>A shelf of yours</source><translation>您自己的书架</translation></message>
     <message><source>A skill: when and how to use the memory</source><translation>技能：何时以及如何使用记忆</translation></message>
     <message><source>A summary appears here when enough was said, or when you press Summarise now.</source><translation>内容足够多时，或按“立即总结”后，摘要会显示在这里。</translation></message>
     <message><source>A task of “{name}” was discarded.</source><translation>“{name}”的一个任务已放弃。</translation></message>
@@ -176,7 +181,9 @@
     <message><source>Import a folder</source><translation>导入文件夹</translation></message>
     <message><source>Import into the shelf “{name}”</source><translation>导入到书架“{name}”</translation></message>
     <message><source>Importing into the shelf “{name}”</source><translation>正在导入到书架“{name}”</translation></message>
+    <message><source>In a file of an agent</source><translation>智能体的文件中</translation></message>
     <message><source>In a file only you can read</source><translation>保存在仅你可读的文件中</translation></message>
+    <message><source>In the key store</source><translation>密钥库中</translation></message>
     <message><source>In the system's keyring</source><translation>保存在系统钥匙串中</translation></message>
     <message><source>Input</source><translation>输入</translation></message>
     <message><source>It goes from these shelves: {names}.</source><translation>将从这些书架移除：{names}。</translation></message>
@@ -212,6 +219,7 @@
     <message><source>Making vectors for the shelf “{name}”</source><translation>正在为书架“{name}”生成向量</translation></message>
     <message><source>Mem&amp;ory…</source><translation>记忆(&amp;O)…</translation></message>
     <message><source>Memory</source><translation>记忆</translation></message>
+    <message><source>Memory and settings</source><translation>记忆和设置</translation></message>
     <message><source>Message</source><translation>消息</translation></message>
     <message><source>Messages</source><translation>消息</translation></message>
     <message><source>Messages on this shelf</source><translation>此书架上的消息</translation></message>
@@ -259,12 +267,14 @@
     <message><source>Nothing on this shelf has any of these words. Try fewer or other ones.</source><translation>此书架上没有含这些词语的内容。请尝试更少或其他词语。</translation></message>
     <message><source>Nothing waits for you. What fails for good, cannot be read or needs your word appears here.</source><translation>没有待处理的事项。反复失败、无法读取或需要你决定的内容会显示在这里。</translation></message>
     <message><source>Nothing was told yet since the program started.</source><translation>程序启动后还没有通知。</translation></message>
+    <message><source>Nothing was written outside its folders.</source><translation>没有在程序文件夹之外写入任何内容。</translation></message>
     <message><source>Nothing yet</source><translation>尚无</translation></message>
     <message><source>Nothing: all models in your list run on your own machines.</source><translation>没有：列表中的模型都在你自己的机器上运行。</translation></message>
     <message><source>Nothing: all of it is summarised</source><translation>无：已全部总结</translation></message>
     <message><source>Nothing: summaries are made on this computer, without a model.</source><translation>没有：摘要在本机生成，不使用模型。</translation></message>
     <message><source>Nothing: summaries are switched off.</source><translation>没有：总结已关闭。</translation></message>
     <message><source>Nothing: this entry stands alone</source><translation>无：此条目没有关联</translation></message>
+    <message><source>Now remove the program itself, the way it was installed.</source><translation>现在请按安装时的方式移除程序本身。</translation></message>
     <message><source>On GNOME the extension AppIndicator brings them. Without it, start the program again to get this window.</source><translation>在 GNOME 上可安装 AppIndicator 扩展来显示图标。没有扩展时，再次启动程序即可打开此窗口。</translation></message>
     <message><source>On a shelf: a folder on this computer. Each shelf is a memory of its own.</source><translation>保存在书架上：本机的一个文件夹。每个书架都是独立的记忆。</translation></message>
     <message><source>Only until the program ends</source><translation>仅保留到程序退出</translation></message>
@@ -301,7 +311,9 @@
     <message><source>Recording to {name} now</source><translation>现在记录到 {name}</translation></message>
     <message><source>Refuse</source><translation>拒绝</translation></message>
     <message><source>Remove</source><translation>移除</translation></message>
+    <message><source>Remove and quit</source><translation>移除并退出</translation></message>
     <message><source>Remove key</source><translation>移除密钥</translation></message>
+    <message><source>Remove the companion</source><translation>移除程序</translation></message>
     <message><source>Remove the key of {name}?</source><translation>要移除 {name} 的密钥吗？</translation></message>
     <message><source>Remove {name}</source><translation>移除 {name}</translation></message>
     <message><source>Removed file</source><translation>移除的文件</translation></message>
@@ -345,6 +357,7 @@
     <message><source>Size</source><translation>大小</translation></message>
     <message><source>Snooze &amp;notifications</source><translation>暂停通知(&amp;N)</translation></message>
     <message><source>Start at &amp;login</source><translation>登录时启动(&amp;L)</translation></message>
+    <message><source>Start at login</source><translation>登录时启动</translation></message>
     <message><source>Start at login was not changed</source><translation>登录时启动未更改</translation></message>
     <message><source>Starting…</source><translation>正在启动…</translation></message>
     <message><source>Starts the program quietly when you log in.</source><translation>登录后在后台安静地启动本程序。</translation></message>
@@ -369,12 +382,14 @@
     <message><source>Taboo</source><translation>禁忌</translation></message>
     <message><source>Take over {n} conversation</source><translation>接管 {n} 个会话</translation></message>
     <message><source>Take over {n} conversations</source><translation>接管 {n} 个会话</translation></message>
+    <message><source>Takes back what was written outside the companion’s own folders: in files of agents, for the login, in the key store. All of it is shown first.</source><translation>收回写在程序文件夹之外的内容：智能体的文件、登录启动项、密钥库。全部内容会先显示出来。</translation></message>
     <message><source>Takes effect at once.</source><translation>立即生效。</translation></message>
     <message><source>Tasks</source><translation>任务</translation></message>
     <message><source>Tasks left</source><translation>剩余任务</translation></message>
     <message><source>Test</source><translation>测试</translation></message>
     <message><source>Test {name}</source><translation>测试 {name}</translation></message>
     <message><source>The companion</source><translation>本程序</translation></message>
+    <message><source>The companion took back what it wrote</source><translation>程序已收回它写入的内容</translation></message>
     <message><source>The companion’s own file</source><translation>本程序自己的文件</translation></message>
     <message><source>The companion’s own file is damaged: {what}</source><translation>本程序自己的文件已损坏：{what}</translation></message>
     <message><source>The companion’s own file is whole.</source><translation>本程序自己的文件完好。</translation></message>
@@ -389,6 +404,7 @@
     <message><source>The last {days} are recorded: {amount}.</source><translation>记录最近 {days}：{amount}。</translation></message>
     <message><source>The plots are being drawn…</source><translation>正在绘制图表…</translation></message>
     <message><source>The program had no fault.</source><translation>程序没有出过故障。</translation></message>
+    <message><source>The program itself stays until you remove it the way it was installed.</source><translation>程序本身会保留，直到您按安装时的方式将其移除。</translation></message>
     <message><source>The program sends nothing else: no statistics, no reports. Passwords and keys are hidden before anything is stored or sent. Memory itself is kept in files on this computer.</source><translation>程序不发送其他任何内容：没有统计，没有报告。密码和密钥在存储或发送前都会被隐藏。记忆本身保存在本机的文件中。</translation></message>
     <message><source>The setting was not taken back</source><translation>设置未能恢复</translation></message>
     <message><source>The settings file has entries that are not known here and are kept: {names}.</source><translation>设置文件中有此处未知的条目，已保留：{names}。</translation></message>
@@ -407,6 +423,7 @@
     <message><source>This entry belongs to no conversation recorded here.</source><translation>此条目不属于这里记录的任何会话。</translation></message>
     <message><source>This entry was written by somebody else; it belongs to no conversation recorded here.</source><translation>此条目由他人写入；不属于这里记录的任何会话。</translation></message>
     <message><source>This is changed, and nothing else. A copy of each file is kept.</source><translation>只更改这些内容，每个文件都保留一份副本。</translation></message>
+    <message><source>This is taken back, then the companion quits:</source><translation>将收回以下内容，然后程序退出：</translation></message>
     <message><source>This model is in the list already.</source><translation>列表中已有此模型。</translation></message>
     <message><source>Tokens</source><translation>Token</translation></message>
     <message><source>Tools to look into the memory and to keep something</source><translation>查阅记忆和保存要点的工具</translation></message>
@@ -427,6 +444,7 @@
     <message><source>Welcome</source><translation>欢迎</translation></message>
     <message><source>What fits, at the start and with each question</source><translation>启动时及每次提问时附上相关内容</translation></message>
     <message><source>What fits, with each question</source><translation>每次提问时附上相关内容</translation></message>
+    <message><source>What goes</source><translation>将被移除的内容</translation></message>
     <message><source>What happens now</source><translation>接下来会怎样</translation></message>
     <message><source>What is said from now on is recorded.</source><translation>从现在起的对话会被记录。</translation></message>
     <message><source>What is shown</source><translation>显示内容</translation></message>
@@ -440,6 +458,7 @@
     <message><source>Where is memory kept?</source><translation>记忆保存在哪里？</translation></message>
     <message><source>Which conversations may be recorded?</source><translation>可以记录哪些会话？</translation></message>
     <message><source>Which model writes the summaries?</source><translation>由哪个模型撰写摘要？</translation></message>
+    <message><source>While it runs</source><translation>运行期间</translation></message>
     <message><source>Words to look for on this shelf</source><translation>在此书架上查找的词语</translation></message>
     <message><source>Work on “{name}”</source><translation>“{name}”的处理</translation></message>
     <message><source>Working</source><translation>正在工作</translation></message>
@@ -498,6 +517,7 @@
     <message><source>replaces</source><translation>取代</translation></message>
     <message><source>running</source><translation>运行中</translation></message>
     <message><source>shown here only</source><translation>仅在此处显示</translation></message>
+    <message><source>stays</source><translation>保留</translation></message>
     <message><source>stays on this computer</source><translation>留在本机</translation></message>
     <message><source>summaries</source><translation>摘要</translation></message>
     <message><source>taken by something else</source><translation>已被其他内容占用</translation></message>
@@ -668,6 +688,8 @@
     <message><source>Import it again; what has arrived is left alone.</source><translation>请重新导入；已到达的内容保持不变。</translation></message>
     <message><source>Import it onto a built-in shelf, export that, and import the export.</source><translation>请先导入到内置书架，再导出该书架，然后导入该导出。</translation></message>
     <message><source>Install it, or set {variable} to its folder.</source><translation>请先安装，或将 {variable} 设为其文件夹。</translation></message>
+    <message><source>It cannot be removed: {strerror}.</source><translation>无法移除：{strerror}。</translation></message>
+    <message><source>It could not be asked. {reason}</source><translation>无法询问。{reason}</translation></message>
     <message><source>It could not be removed: {value}.</source><translation>无法移除：{value}。</translation></message>
     <message><source>It does not answer within {n} seconds.</source><translation>它在 {n} 秒内没有响应。</translation></message>
     <message><source>It does not keep what is stored in it.</source><translation>它没有保留存入的内容。</translation></message>
@@ -691,6 +713,7 @@
     <message><source>It is not valid YAML near line {line}.</source><translation>第 {line} 行附近不是有效的 YAML。</translation></message>
     <message><source>It is read-only.</source><translation>文件为只读。</translation></message>
     <message><source>It is removed when the shelf is used next.</source><translation>下次使用该书架时会将其移除。</translation></message>
+    <message><source>It is still there.</source><translation>它仍然存在。</translation></message>
     <message><source>It is too large.</source><translation>文件过大。</translation></message>
     <message><source>It is tried again by itself.</source><translation>会自动重试。</translation></message>
     <message><source>It is tried again every {n} s. {advice}</source><translation>每 {n} 秒重试一次。{advice}</translation></message>
@@ -698,6 +721,7 @@
     <message><source>It must be {value}.{hint}</source><translation>必须是{value}。{hint}</translation></message>
     <message><source>It stopped {n} times within {seconds} s. {said}</source><translation>它在 {seconds} 秒内停止了 {n} 次。{said}</translation></message>
     <message><source>It takes its own exports only, and this is a file of lines.</source><translation>它只接受自己的导出，而这是逐行文件。</translation></message>
+    <message><source>It was changed since it was written; remove it yourself.</source><translation>写入后已被更改，请自行移除。</translation></message>
     <message><source>It was not ready within {n} s. {said}</source><translation>它在 {n} 秒内未就绪。{said}</translation></message>
     <message><source>It was stopped, as {why}</source><translation>它被停止，因为 {why}</translation></message>
     <message><source>Its files cannot be replaced while it works on them.</source><translation>它工作时不能替换它的文件。</translation></message>
@@ -820,12 +844,14 @@
     <message><source>The shelf server uses much memory</source><translation>书架服务占用内存较多</translation></message>
     <message><source>The shelf was not changed</source><translation>书架未更改</translation></message>
     <message><source>The shelf was not made</source><translation>未能创建书架</translation></message>
+    <message><source>The shelf “{name}” lies in a folder of yours; it stays.</source><translation>书架“{name}”位于您自己的文件夹中，予以保留。</translation></message>
     <message><source>The summary of “{name}” failed and waits in Review.</source><translation>“{name}”的摘要失败，正在“待处理”中等待。</translation></message>
     <message><source>The system's keyring cannot be used. {why}</source><translation>无法使用系统钥匙串。{why}</translation></message>
     <message><source>The table was not written</source><translation>未能写入表格</translation></message>
     <message><source>The task was not brought back</source><translation>任务未能恢复</translation></message>
     <message><source>The vectors were not made</source><translation>未能生成向量</translation></message>
     <message><source>The work on “{name}” failed and waits in Review.</source><translation>“{name}”的处理失败，正在“待处理”中等待。</translation></message>
+    <message><source>There are files in it that are not ours.</source><translation>其中有不属于本程序的文件。</translation></message>
     <message><source>There is neither {home} nor a program {value}.</source><translation>既没有 {home}，也没有程序 {value}。</translation></message>
     <message><source>There is no copy of the companion's own file</source><translation>没有本程序自身文件的副本</translation></message>
     <message><source>There is no key for {label}.</source><translation>没有 {label} 的密钥。</translation></message>
@@ -890,6 +916,7 @@
     <message><source>its list of files cannot be read</source><translation>其中的文件清单无法读取</translation></message>
     <message><source>its list of shelves cannot be read</source><translation>其中的书架清单无法读取</translation></message>
     <message><source>its message repeats text of the conversation and is left out</source><translation>其消息重复了会话内容，故略去</translation></message>
+    <message><source>keyring: {name}</source><translation>密钥库：{name}</translation></message>
     <message><source>no answer within {n} s</source><translation>{n} 秒内没有回答</translation></message>
     <message><source>one of {choices}</source><translation>{choices} 之一</translation></message>
     <message><source>text on one line</source><translation>单行文本</translation></message>

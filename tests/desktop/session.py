@@ -15,6 +15,8 @@ from typing import Any
 from jeepney import DBusAddress, Message, MessageType, new_method_call
 from jeepney.io.asyncio import DBusRouter, open_dbus_connection
 
+from tests.tools.command import windowed
+
 ROOT = Path(__file__).parents[2]
 PIPE = asyncio.subprocess.PIPE
 
@@ -97,7 +99,7 @@ class Session:
 
     async def program(self) -> Child:
         """The real program."""
-        return await self.start(sys.executable, "-m", "desktop.main")
+        return await self.start(*windowed())
 
 
 @contextlib.asynccontextmanager

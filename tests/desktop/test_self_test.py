@@ -3,13 +3,13 @@
 import asyncio
 import os
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 from PySide6.QtWidgets import QApplication
 
 from desktop.self_test import SelfTest
+from tests.tools import command
 
 ROOT = Path(__file__).parents[2]
 
@@ -20,9 +20,7 @@ def test_every_part_works_and_nothing_stays_behind(tmp_path: Path) -> None:
         "QT_QPA_PLATFORM": "offscreen",
         "PYTHON_KEYRING_BACKEND": "keyring.backends.null.Keyring",
     }
-    done = subprocess.run(
-        [sys.executable, "-m", "desktop.main", "--self-test"], capture_output=True, text=True, cwd=ROOT, env=environ
-    )
+    done = subprocess.run(command.windowed("--self-test"), capture_output=True, text=True, cwd=ROOT, env=environ)
     lines = dict(line.split(": ", 1) for line in done.stdout.splitlines())
     assert done.returncode == 0, done.stdout + done.stderr
     assert lines["loop and ledger"] == "AppLoop"

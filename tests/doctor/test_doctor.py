@@ -13,12 +13,15 @@ from typing import Any
 
 import pytest
 
+from engine.backup import swap
 from engine.doctor import home as own
 from engine.doctor import surroundings
 from engine.instance import acquire
+from engine.ledger import upgrade
 from engine.ledger.database import Ledger
 from engine.ledger.schema import MIGRATIONS
 from engine.paths import Home
+from tests.tools.model_server import Behaviour, ModelServer, drop, listing, raw, status
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -36,7 +39,7 @@ def home(tmp_path: Path) -> Home:
     return found
 
 
-def doctor(home: Home, **environ: str) -> tuple[int, dict[str, list[dict[str, Any]]]]:
+def doctor(home: Home, *options: str, **environ: str) -> tuple[int, dict[str, list[dict[str, Any]]]]:
     """The real command; its exit code and what it found of each part."""
     clean = {key: value for key, value in os.environ.items() if key not in ("DISPLAY", "WAYLAND_DISPLAY")}
     places = {
@@ -48,7 +51,7 @@ def doctor(home: Home, **environ: str) -> tuple[int, dict[str, list[dict[str, An
         "PYTHON_KEYRING_BACKEND": "keyring.backends.fail.Keyring",
     }
     done = subprocess.run(
-        [sys.executable, "-m", "engine", "doctor", "--json"],
+        [sys.executable, "-m", "engine", "doctor", "--json", *options],
         capture_output=True,
         text=True,
         cwd=ROOT,
@@ -57,13 +60,13 @@ def doctor(home: Home, **environ: str) -> tuple[int, dict[str, list[dict[str, An
     assert done.stderr == ""
     parts: dict[str, list[dict[str, Any]]] = {}
     for finding in json.loads(done.stdout):
+        assert bool(finding["fix"]) is (finding["level"] != "fine"), finding
         parts.setdefault(finding["part"], []).append(finding)
     return done.returncode, parts
 
 
 def faults(parts: dict[str, list[dict[str, Any]]]) -> dict[str, dict[str, Any]]:
     found = {one["part"]: one for rows in parts.values() for one in rows if one["level"] == "fault"}
-    assert all(one["fix"] for one in found.values())
     return found
 
 
@@ -220,3 +223,46 @@ def test_a_bus_that_closes_the_door(tmp_path: Path) -> None:
         env = {"DISPLAY": ":9", "DBUS_SESSION_BUS_ADDRESS": f"unix:path={path}"}
         (found,) = surroundings.desktop(env, "linux")
     assert found.level == "note"
+
+
+def test_a_restore_that_was_interrupted(home: Home) -> None:
+    stage = swap.begin(home)
+    (stage / "ledger.sqlite").write_bytes(home.ledger_file.read_bytes())
+    code, parts = doctor(home)
+    assert code == 0 and [one["level"] for one in parts["interrupted"]] == ["note"]
+    swap.decide(home, ["ledger.sqlite"], time.time())
+    code, parts = doctor(home)
+    assert (code, set(faults(parts))) == (1, {"interrupted"})
+
+
+def test_an_upgrade_that_was_interrupted(home: Home) -> None:
+    for draft in upgrade.drafts(home.ledger_file):
+        draft.write_bytes(b"half")
+    code, parts = doctor(home)
+    assert code == 0
+    (found,) = parts["interrupted"]
+    assert found["level"] == "note" and "old file" in found["fix"]
+    assert [one["level"] for one in parts["leftovers"]] == ["fine"]
+
+
+@pytest.mark.parametrize(
+    ("answer", "level", "said"),
+    [
+        (listing("mine", "other"), "fine", "has the model"),
+        (listing("other"), "note", "lists no such model"),
+        (raw(b"<html>"), "note", "its server answers"),
+        (status(401), "fault", "lab/mine: "),
+        (drop(), "fault", "lab/mine: "),
+    ],
+    ids=["there", "another", "page", "key", "dropped"],
+)
+def test_online_each_model_is_asked_on_request_only(home: Home, answer: Behaviour, level: str, said: str) -> None:
+    with ModelServer([answer]) as server:
+        home.settings_file.write_text(
+            f'[[consolidation.models]]\nprovider = "lab"\nmodel = "mine"\nbaseUrl = "{server.url}"\n'
+        )
+        assert "network" not in doctor(home)[1] and not server.requests
+        parts = doctor(home, "--online")[1]
+        (found,) = parts["network"]
+        assert found["level"] == level and said in found["said"] and bool(found["fix"]) is (level != "fine")
+        assert [(one.method, one.path) for one in server.requests] == [("GET", "/v1/models")]

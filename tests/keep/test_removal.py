@@ -10,8 +10,9 @@ from engine import instance
 from engine.agents.connecting.agents import Agents
 from engine.models.providers import key_variables
 from engine.paths import Home, login_file
-from engine.removal import Removal, Trace
+from engine.removal import Removal
 from engine.settings.secrets import SERVICE, Keys
+from engine.views import Trace
 from tests.scenarios.program import Program, left_behind
 from tests.tools.dsh_logs import LogWriter
 

@@ -9,7 +9,6 @@ import shutil
 import signal
 import sqlite3
 import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -18,6 +17,7 @@ from typing import Any
 
 from engine.instance import ask_running
 from engine.paths import Home
+from tests.tools import command
 
 DATA = Path(__file__).parents[1] / "data"
 ROOT = Path(__file__).parents[2]
@@ -37,7 +37,7 @@ class Message:
 
 
 class Program:
-    """Starts `python -m engine …` with its files and DSH's below one folder."""
+    """Starts the command line with its files and DSH's below one folder."""
 
     def __init__(self, folder: Path, **env: str) -> None:
         self.home = folder / "home"
@@ -63,7 +63,7 @@ class Program:
     def start(self, *arguments: str, **options: Any) -> subprocess.Popen[str]:
         """A running child; the caller waits for it."""
         return subprocess.Popen(
-            [sys.executable, "-m", "engine", *arguments],
+            command.console(*arguments),
             env=self.env,
             cwd=self.home.parent,
             stdin=subprocess.DEVNULL,
