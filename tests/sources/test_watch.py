@@ -1,14 +1,27 @@
 """Hints come for logs and new folders; scans come at first, now and then, and when nothing can be watched."""
 
 import asyncio
-from collections.abc import AsyncIterator
+import functools
+import sys
+from collections.abc import AsyncIterator, Callable
 from contextlib import aclosing
 from pathlib import Path
+from typing import Any
 
-from engine.sources.watch import watch
+import pytest
+
+from engine.sources import inotify, polled
+from engine.sources.watch import watch as watch_with
 from tests.sources.generate import place
 
 Hint = set[Path] | None
+Watch = Callable[..., Any]
+
+@pytest.fixture(params=["inotify", "polled"] if sys.platform == "linux" else ["polled"])
+def watch(request: pytest.FixtureRequest) -> Watch:
+    """Watching, with what this system has and with what others have."""
+    hints = inotify.hints if request.param == "inotify" else polled.hints
+    return functools.partial(watch_with, hints=hints)
 
 
 async def until_told(hints: AsyncIterator[Hint], path: Path) -> None:
@@ -22,7 +35,7 @@ async def until_told(hints: AsyncIterator[Hint], path: Path) -> None:
     raise AssertionError("ended without a hint")
 
 
-async def test_a_scan_first_then_the_logs_that_changed(tmp_path: Path) -> None:
+async def test_a_scan_first_then_the_logs_that_changed(tmp_path: Path, watch: Watch) -> None:
     path = place(tmp_path)
     path.write_bytes(b"a")
     stop = asyncio.Event()
@@ -36,7 +49,7 @@ async def test_a_scan_first_then_the_logs_that_changed(tmp_path: Path) -> None:
         assert [hint async for hint in hints if hint] == []
 
 
-async def test_a_folder_made_asks_for_a_scan(tmp_path: Path) -> None:
+async def test_a_folder_made_asks_for_a_scan(tmp_path: Path, watch: Watch) -> None:
     place(tmp_path)
     stop = asyncio.Event()
     async with aclosing(watch([tmp_path], stop, scan_every=3600.0)) as hints:
@@ -48,13 +61,13 @@ async def test_a_folder_made_asks_for_a_scan(tmp_path: Path) -> None:
         assert await anext(hints) == {new}
 
 
-async def test_scans_go_on_while_nothing_happens(tmp_path: Path) -> None:
+async def test_scans_go_on_while_nothing_happens(tmp_path: Path, watch: Watch) -> None:
     stop = asyncio.Event()
     async with aclosing(watch([tmp_path], stop, scan_every=0.5)) as hints:
         assert [await anext(hints) for _ in range(4)] == [None] * 4
 
 
-async def test_a_missing_root_is_awaited(tmp_path: Path) -> None:
+async def test_a_missing_root_is_awaited(tmp_path: Path, watch: Watch) -> None:
     root = tmp_path / "sessions"
     stop = asyncio.Event()
     async with aclosing(watch([root], stop, scan_every=2.0, retry_every=0.2)) as hints:
@@ -63,7 +76,7 @@ async def test_a_missing_root_is_awaited(tmp_path: Path) -> None:
         await until_told(hints, path)
 
 
-async def test_a_root_that_is_replaced_is_watched_again(tmp_path: Path) -> None:
+async def test_a_root_that_is_replaced_is_watched_again(tmp_path: Path, watch: Watch) -> None:
     root = tmp_path / "sessions"
     root.mkdir()
     stop = asyncio.Event()
@@ -76,7 +89,7 @@ async def test_a_root_that_is_replaced_is_watched_again(tmp_path: Path) -> None:
         await until_told(hints, path)
 
 
-async def test_stop_ends_a_watch_that_waits(tmp_path: Path) -> None:
+async def test_stop_ends_a_watch_that_waits(tmp_path: Path, watch: Watch) -> None:
     for root in (tmp_path, tmp_path / "missing"):
         stop = asyncio.Event()
 
@@ -90,7 +103,7 @@ async def test_stop_ends_a_watch_that_waits(tmp_path: Path) -> None:
         assert task.result() <= 2
 
 
-async def test_cancelling_a_watch_leaves_the_stop_event_alone(tmp_path: Path) -> None:
+async def test_cancelling_a_watch_leaves_the_stop_event_alone(tmp_path: Path, watch: Watch) -> None:
     stop = asyncio.Event()
 
     async def follow() -> None:
@@ -108,7 +121,7 @@ async def test_cancelling_a_watch_leaves_the_stop_event_alone(tmp_path: Path) ->
     assert not stop.is_set()
 
 
-async def test_of_several_roots_those_that_are_there_are_watched(tmp_path: Path) -> None:
+async def test_of_several_roots_those_that_are_there_are_watched(tmp_path: Path, watch: Watch) -> None:
     here, later = tmp_path / "here", tmp_path / "later"
     path = here / "one.jsonl"
     here.mkdir()
