@@ -93,10 +93,11 @@ class Tree:
         self._roots.update(folders)
         self._watch(folders)
 
-    def _watch(self, folders: list[bytes]) -> None:
+    def _watch(self, folders: Iterable[bytes]) -> None:
         seen: set[int] = set()
-        while folders:
-            folder = folders.pop()
+        waiting = list(folders)
+        while waiting:
+            folder = waiting.pop()
             with self._open:
                 if self.fd < 0:
                     return
@@ -107,7 +108,7 @@ class Tree:
             if watch >= 0 and watch not in seen:  # a link may lead back
                 seen.add(watch)
                 self._folders[watch] = folder
-                folders += _inside(folder)
+                waiting += _inside(folder)
 
     def read(self) -> set[Path] | None:
         """The files that changed since the last reading; None where a folder or the whole may be another now."""
