@@ -17,6 +17,7 @@ from tests.sources.generate import place
 Hint = set[Path] | None
 Watch = Callable[..., Any]
 
+
 @pytest.fixture(params=["inotify", "polled"] if sys.platform == "linux" else ["polled"])
 def watch(request: pytest.FixtureRequest) -> Watch:
     """Watching, with what this system has and with what others have."""
