@@ -4,13 +4,14 @@ import argparse
 import asyncio
 import logging
 from collections.abc import Sequence
+from importlib import metadata
 
 from engine.commands import agents, doctor, keep, memory, run, servers, settings, shelves, status, summarize, tasks
-from engine.commands.answering import FAILED, UNREACHABLE, USAGE, Run, WrongUsage, complain, offer_json, say
+from engine.commands.answering import FAILED, UNREACHABLE, USAGE, Run, WrongUsage, complain, offer_json, out, say
 from engine.errors import CompanionError
 from engine.instance import NotReachable
 from engine.jsonrpc import RpcError
-from engine.paths import Home
+from engine.paths import APP, Home
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -29,6 +30,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         title, *rest = error.message.split("\n")
         complain(f"{title}. {' '.join(rest)}".rstrip() if rest else title)
         return FAILED
+    except OSError as error:  # of a place that no part of a command speaks of better
+        place = f"{error.filename}: " if error.filename else ""
+        complain(f"This did not work. {place}{error.strerror or error}. Check its permissions and the disk.")
+        return FAILED
     except KeyboardInterrupt:
         return FAILED
 
@@ -45,9 +50,10 @@ def _carry_out(options: argparse.Namespace) -> int:
 def parser() -> argparse.ArgumentParser:
     """Every command of the program, in the order of its help."""
     top = argparse.ArgumentParser(
-        prog="hypatia-companion",
+        prog=APP,
         description="Gives coding agents a long-term memory. Without a command it starts in the system tray.",
     )
+    top.add_argument("--version", action=_Version, help="print the version and exit")
     commands = top.add_subparsers(dest="command", required=True, metavar="COMMAND")
 
     def command(name: str, text: str, run: Run, *, as_json: bool = True) -> argparse.ArgumentParser:
@@ -60,3 +66,14 @@ def parser() -> argparse.ArgumentParser:
     for each in (run, status, tasks, summarize, shelves, agents, settings, keep, doctor, memory, servers):
         each.add(command)
     return top
+
+
+class _Version(argparse.Action):
+    """The version is looked up only for those who ask: that takes longer than the rest of most commands' start."""
+
+    def __init__(self, option_strings: Sequence[str], dest: str, help: str) -> None:
+        super().__init__(option_strings, dest, nargs=0, help=help)
+
+    def __call__(self, parser: argparse.ArgumentParser, *_: object) -> None:
+        out(f"{APP} {metadata.version(APP)}")
+        parser.exit()

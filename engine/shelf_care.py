@@ -252,4 +252,4 @@ def _in_words(title: str) -> Iterator[None]:
         yield
     except ToolError as error:
         said = one_line(error.message).rstrip(".") + "."
-        raise UserFixable(title, said, "See the shelf's model settings.") from error
+        raise UserFixable(title, said, "Choose a model for it: Settings, Shelves, or `shelves model`.") from error

@@ -5,13 +5,14 @@ import sqlite3
 import subprocess
 import sys
 import time
+from importlib import metadata
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from engine.cli import main
-from engine.commands.answering import USAGE
+from engine.commands.answering import FAILED, USAGE
 from tests.scenarios.program import Program, Shelf, until
 from tests.tools import onnx_model
 from tests.tools.dsh_logs import START_MS, LogWriter
@@ -116,6 +117,38 @@ def test_wrong_usage_is_said_and_nothing_is_recorded(arguments: tuple[str, ...],
         assert program.ledger("SELECT * FROM shelf_choice") == program.ledger("SELECT * FROM log_file") == []
 
 
+def test_the_version_is_said(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as end:
+        main(["--version"])
+    assert end.value.code == 0
+    assert capsys.readouterr().out == f"hypatia-companion {metadata.version('hypatia-companion')}\n"
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("status",), ("run", "--from", "all"), ("settings", "set", "enabled", "on"), ("memory", "list"),
+        ("backup", "b"), ("uninstall", "--all"), ("uninstall", "--all", "--dry-run"), ("agents", "connect", "dsh"),
+        ("restore", "nowhere"),
+    ],
+    ids=" ".join,
+)  # fmt: skip
+def test_no_place_for_a_home(arguments: tuple[str, ...], tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    program = Program(tmp_path, HYPATIA_COMPANION_HOME=str(tmp_path / "file"))
+    with program.start(*arguments) as child:
+        output, errors = child.communicate(timeout=60)
+    assert (child.returncode, output) == (FAILED, "")
+    assert errors.count("\n") == 1 and str(tmp_path / "file") in errors, errors
+
+
+def test_a_terminal_that_cannot_show_a_name(tmp_path: Path) -> None:
+    program = Program(tmp_path, PYTHONIOENCODING="ascii")
+    program.run("shelves", "create", "书架")
+    assert "\n  \\u4e66\\u67b6  " in program.run("shelves", "list")
+    assert [row["name"] for row in program.json("shelves", "list")] == ["default", "书架"]
+
+
 def _keys(value: dict[str, Any]) -> dict[str, Any]:
     return {key: set(one) if isinstance(one, dict) else None for key, one in value.items()}
 
@@ -166,6 +199,9 @@ def test_texts_for_people(program: Program) -> None:
     assert report.startswith("2 messages recorded on shelf default (built-in), 0 were there already.\n")
     assert program.run("status").splitlines()[0] == "Not running, resting."
     assert program.run("tasks", "list") == "Nothing waits.\n"
+    assert program.run("tasks", "retry", "--all") == "No such task has failed.\n"
+    assert program.run("tasks", "retry", "no-task", code=FAILED) == "0 of 1 done.\n"
+    assert program.run("memory", "accept", "no-statement", code=FAILED) == "Nothing was done.\n"
     assert "session-1  demo" in program.run("summarize")
     assert program.run("summarize", "session-1") == "Queued.\n"
     assert program.run("summarize", "session-1").startswith("Everything recorded")

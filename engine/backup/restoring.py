@@ -49,6 +49,8 @@ def restore(home: Home, source: Path, now: float | None = None, at: At = unheard
         with in_words("The backup was not restored", source):
             stage = swap.begin(home)
             try:
+                if not source.exists():
+                    raise NoBackup(source, "it is not there", "Name a file that `backup` wrote.")
                 manifest = _unpack(source, stage, at)
                 shelves = _stage_registry(home, stage)
                 _keep_forgotten(home.ledger_file, stage / LEDGER)

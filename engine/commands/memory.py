@@ -36,7 +36,7 @@ async def run(home: Home, options: argparse.Namespace) -> int:
             return DONE
         project = str(absolute(options.project)) if options.verb == "accept" and options.project else ""
         result = await call(f"{options.verb}-proposals", {"ids": options.ids, "project": project})
-    answer(options, result, lambda r: "\n".join(f"Done: {id_}" for id_ in r["done"]))
+    answer(options, result, lambda r: "\n".join(f"Done: {id_}" for id_ in r["done"]) or "Nothing was done.")
     missing = [id_ for id_ in options.ids if id_ not in result["done"]]
     for id_ in missing:
         complain(f"Nothing with this id waits: {id_}")

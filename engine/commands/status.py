@@ -8,6 +8,7 @@ from engine.commands.reaching import engine_of
 from engine.commands.summarize import money_text
 from engine.paths import Home
 
+_ANSWER = "Answer it in the tray, or with `run --from`."
 _HEALTH = {"unknown": "not asked yet", "parked": "waits"}
 
 
@@ -26,7 +27,7 @@ async def run(home: Home, options: argparse.Namespace) -> int:
 def _text(status: dict[str, Any]) -> str:
     lines = [
         f"{'Running' if status['running'] else 'Not running'}, {status['state']}."
-        + ("" if status["answered"] else " Nothing is recorded before the first question is answered."),
+        + ("" if status["answered"] else f" Nothing is recorded before the first question is answered. {_ANSWER}"),
         f"Shelf {status['shelf']} ({status['server']}): {status['logged_today']} messages recorded today,"
         f" {status['tokens_today']} tokens used today.",
         f"Tasks: {status['pending']} pending, {status['deferred']} waiting, {status['failed']} failed.",

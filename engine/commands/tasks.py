@@ -46,7 +46,8 @@ async def run(home: Home, options: argparse.Namespace) -> int:
         route = {"route": options.route} if options.verb == "retry" and options.route else {}
         done = (await call(options.verb, {"ids": ids, **route}))["done"]
     missing = [id_ for id_ in ids if id_ not in done]
-    answer(options, {"done": done, "missing": missing}, lambda _: f"{len(done)} of {len(ids)} done.")
+    said = f"{len(done)} of {len(ids)} done." if ids else "No such task has failed."
+    answer(options, {"done": done, "missing": missing}, lambda _: said)
     for id_ in missing:
         complain(f"There is no such task to {options.verb}: {id_}")
     return FAILED if missing else DONE

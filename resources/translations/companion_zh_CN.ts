@@ -651,6 +651,7 @@
     <message><source>Check the network connection.</source><translation>请检查网络连接。</translation></message>
     <message><source>Check the program's path in the settings.</source><translation>请在“设置 › 书架”中检查程序路径。</translation></message>
     <message><source>Check the proxy of this model in Settings, or the one of the system.</source><translation>请检查此模型的代理设置或系统代理。</translation></message>
+    <message><source>Choose a model for it: Settings, Shelves, or `shelves model`.</source><translation>请为它选择模型：“设置 › 书架”，或命令 `shelves model`。</translation></message>
     <message><source>Choose a name of letters, digits and dashes.</source><translation>请使用由字母、数字和连字符组成的名称。</translation></message>
     <message><source>Choose a project first.</source><translation>请先选择一个项目。</translation></message>
     <message><source>Choose an empty folder elsewhere.</source><translation>请在别处选择空文件夹。</translation></message>
@@ -740,6 +741,7 @@
     <message><source>Make {path} readable for you.</source><translation>请让你能读取 {path}。</translation></message>
     <message><source>Make {path} writable for you.</source><translation>请让你能写入 {path}。</translation></message>
     <message><source>Many of its new records are of kinds the companion does not know ({kind}); some words may be missing.</source><translation>它的许多新记录属于本程序不认识的类型（{kind}），可能有内容缺失。</translation></message>
+    <message><source>Name a file that `backup` wrote.</source><translation>请指定由 `backup` 写出的文件。</translation></message>
     <message><source>Name a file.</source><translation>请指定一个文件。</translation></message>
     <message><source>Name one of them.</source><translation>请指定其中之一。</translation></message>
     <message><source>Name one.</source><translation>请指定其中一个。</translation></message>
@@ -779,7 +781,6 @@
     <message><source>Retry.</source><translation>请重试。</translation></message>
     <message><source>Save {path} as UTF-8.</source><translation>请将 {path} 保存为 UTF-8。</translation></message>
     <message><source>See Settings, Models.</source><translation>请查看“设置 › 模型”。</translation></message>
-    <message><source>See the shelf's model settings.</source><translation>请查看该书架的模型设置。</translation></message>
     <message><source>Set a proxy that begins with http://, https:// or socks5://, in Settings or as HTTPS_PROXY.</source><translation>请在设置中或通过 HTTPS_PROXY 设置以 http://、https:// 或 socks5:// 开头的代理。</translation></message>
     <message><source>Setting not saved</source><translation>设置未保存</translation></message>
     <message><source>Settings not read</source><translation>无法读取设置</translation></message>
@@ -912,6 +913,7 @@
     <message><source>it is damaged or no backup ({error})</source><translation>它已损坏或不是备份（{error}）</translation></message>
     <message><source>it is no backup of the companion</source><translation>它不是本程序的备份</translation></message>
     <message><source>it is not complete</source><translation>它不完整</translation></message>
+    <message><source>it is not there</source><translation>它不存在</translation></message>
     <message><source>it was made by a newer version</source><translation>它由更新的版本生成</translation></message>
     <message><source>its list of files cannot be read</source><translation>其中的文件清单无法读取</translation></message>
     <message><source>its list of shelves cannot be read</source><translation>其中的书架清单无法读取</translation></message>
