@@ -18,7 +18,7 @@ from typing import IO, Any, NamedTuple, Protocol
 import zstandard
 
 from engine.jsonrpc import well_formed
-from engine.sources.model import Cursor, FoundLog, Header, LogEvent, Place, RangeLost
+from engine.sources.model import TORN, Cursor, FoundLog, Header, LogEvent, Place, RangeLost, Reader
 
 CHUNK = 1 << 20
 MAX_RECORD = 16 << 20
@@ -28,8 +28,6 @@ HEAD_BYTES = 8 << 20
 _TAIL = 64
 _WINDOW_MAX = 128 << 20
 _HONEST_RATIO, _HONEST_MIN = 2000, 1 << 30
-_TORN = "The end of this log is still being written; it is read when it is complete."
-_UNREADABLE = "This log cannot be opened ({0}); it is tried again. Check its permissions if this stays."
 _DAMAGED = "This log is damaged: {0}. What came before is kept; the rest is read if the agent repairs the file."
 _OVERSIZED = (
     "One record of {0:.0f} MB is larger than the companion reads and was left out; the rest of the conversation is"
@@ -167,37 +165,15 @@ type MakeShape = Callable[[Header, Place, list[Any] | None], Shape]
 type ReadHeader = Callable[[FoundLog, Iterator[dict[str, Any]]], Header | None]
 
 
-class LineLog:
-    """One log file across readings, as `DshLog` is for DSH: see `Reader`."""
+class LineLog(Reader):
+    """One log of lines; `read_header` says who it is, `make` what its lines mean."""
 
     def __init__(self, found: FoundLog, cursor: Cursor | None, read_header: ReadHeader, make: MakeShape) -> None:
-        self._found = found
-        self._at = cursor or Cursor(found.dev, found.inode, status="ok", cut=0)
+        super().__init__(found, cursor or Cursor(found.dev, found.inode, status="ok", cut=0))
         self._read_header = read_header
         self._make = make
         self._text: Text | None = None
         self._taken: tuple[int, tuple[Any, ...]] | None = None
-        self.rewound = False
-        self.records = 0
-        self.unknown: Counter[str] = Counter()
-
-    @property
-    def header(self) -> Header | None:
-        return self._at.header
-
-    @property
-    def cut(self) -> int | None:
-        return self._at.cut
-
-    @property
-    def status(self) -> str:
-        """ok, torn, damaged, partly or unreadable."""
-        return self._at.status
-
-    @property
-    def reason(self) -> str:
-        """Why the status is not ok."""
-        return self._at.reason
 
     @property
     def cursor(self) -> Cursor:
@@ -210,25 +186,16 @@ class LineLog:
             self._at = replace(self._at, fingerprint=_hash(self._text.before(self._at.offset) or b""))
         return self._at
 
-    def read(self) -> Iterator[LogEvent]:
-        self.rewound = False
+    def _follow(self, file: IO[bytes], facts: os.stat_result) -> Iterator[LogEvent]:
+        self._text = Text(file, self._found.compressed)
+        self._at = replace(self._at, dev=facts.st_dev, inode=facts.st_ino)
         try:
-            with self._found.path.open("rb") as file:
-                facts = os.fstat(file.fileno())
-                self._text = Text(file, self._found.compressed)
-                self._at = replace(self._at, dev=facts.st_dev, inode=facts.st_ino)
-                try:
-                    yield from self._read(self._text)
-                except Broken as error:
-                    self._set("damaged", _DAMAGED.format(error))
-                finally:
-                    self._at = self.cursor
-                    self._text = None
-        except OSError as error:
-            self._set("unreadable", _UNREADABLE.format(error.strerror or type(error).__name__))
-
-    def _set(self, status: str, reason: str = "") -> None:
-        self._at = replace(self._at, status=status, reason=reason)
+            yield from self._read(self._text)
+        except Broken as error:
+            self._set("damaged", _DAMAGED.format(error))
+        finally:
+            self._at = self.cursor
+            self._text = None
 
     def _read(self, text: Text) -> Iterator[LogEvent]:
         if not self._same(text):
@@ -263,7 +230,7 @@ class LineLog:
         if self._at.partly:
             self._set("partly", self._at.partly)
         elif stop is None and self._rest(text, end):
-            self._set("torn", _TORN)
+            self._set("torn", TORN)
         else:
             self._set("ok")
 

@@ -1,11 +1,16 @@
-"""Value types every reader gives out: what was found, who a conversation is, its events, and where reading stands."""
+"""What all agents share: what was found, who a conversation is, its events, where reading stands, and who reads."""
 
 import json
+import os
+from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, Protocol
+from typing import IO, Any, Literal, NamedTuple
+
+TORN = "The end of this log is still being written; it is read when it is complete."
+_UNREADABLE = "This log cannot be opened ({0}); it is tried again. Check its permissions if this stays."
 
 
 class RangeLost(Exception):
@@ -130,27 +135,60 @@ class Cursor:
         return cls(**fields)
 
 
-class Reader(Protocol):
-    """Follows one log file; blocking, for a worker thread. See `DshLog` for what each part promises."""
+class Reader(ABC):
+    """Follows one log file across readings; blocking, for a worker thread. The file is open only while `read` runs.
 
-    rewound: bool
-    records: int
-    unknown: Counter[str]
+    `rewound` is True when the last `read` began again at 0 because the file was shorter, replaced or changed under the
+    cursor. `records` counts what was read, `unknown` the kinds among it that nobody here knows.
+    """
+
+    def __init__(self, found: FoundLog, at: Cursor) -> None:
+        self._found = found
+        self._at = at
+        self.rewound = False
+        self.records = 0
+        self.unknown: Counter[str] = Counter()
 
     @property
     def header(self) -> Header | None:
-        """Who the conversation is, once that is known."""
+        """Who the conversation is; None until its first lines were read and fit."""
+        return self._at.header
 
     @property
     def cut(self) -> int | None:
-        """First own seq; None while undecided."""
+        """First own seq: 0 without an inherited part, None while undecided (then `read` gives nothing)."""
+        return self._at.cut
 
     @property
+    def status(self) -> str:
+        """One word: ok, empty, torn, damaged, partly, unsupported, mismatch, held, unreadable or diverged."""
+        return self._at.status
+
+    @property
+    def reason(self) -> str:
+        """Why the status is not ok, in one sentence for a person, and what to do where there is something to do."""
+        return self._at.reason
+
+    @property
+    @abstractmethod
     def cursor(self) -> Cursor:
-        """What to keep for the next reading."""
+        """What to keep for the next reading: stands after the last frame or line taken completely."""
 
     def read(self) -> Iterator[LogEvent]:
-        """Every complete event from the cursor to the end the file has now."""
+        """Every complete event from the cursor to the end the file has now; closing the generator early is fine."""
+        self.rewound = False
+        try:
+            with self._found.path.open("rb") as file:
+                yield from self._follow(file, os.fstat(file.fileno()))
+        except OSError as error:
+            self._set("unreadable", _UNREADABLE.format(error.strerror or type(error).__name__))
+
+    @abstractmethod
+    def _follow(self, file: IO[bytes], facts: os.stat_result) -> Iterator[LogEvent]:
+        """The events of the open file."""
+
+    def _set(self, status: str, reason: str = "", stuck_size: int | None = None) -> None:
+        self._at = replace(self._at, status=status, reason=reason, stuck_size=stuck_size)
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,22 +6,20 @@ in a worker thread. A file is open only while `read` or `read_range` runs.
 
 import hashlib
 import os
-from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import IO
 
 from engine.sources.dsh.frames import IN_MEMORY, Damaged, Window, decode, decompressor, next_frame, stream
 from engine.sources.dsh.header import NEWEST, first_line, pieces, read_header
 from engine.sources.dsh.records import Line, Rows, cut_lines, finished_lines, parse, whole_lines
 from engine.sources.dsh.shapes import is_count
-from engine.sources.model import Cursor, FoundLog, Header, LogEvent, RangeLost
+from engine.sources.model import TORN, Cursor, FoundLog, LogEvent, RangeLost, Reader
 
 _TAIL = 64
 _NEWER = "This conversation was written by a newer DSH; update the companion to read it."
 _EMPTY = "Nothing complete has been written to this log yet."
-_TORN = "The end of this log is still being written; it is read when it is complete."
-_UNREADABLE = "This log cannot be opened ({0}); it is tried again. Check its permissions if this stays."
 _HELD = (
     "This conversation was branched from another one, but the mark where its own part begins is missing; "
     "nothing of it is remembered until DSH writes the mark."
@@ -30,46 +28,16 @@ _DIVERGED = "This log was replaced by the log of another conversation; nothing m
 _MARK = '"session/end-seed"'
 
 
-class DshLog:
-    """One log file across readings. `status` is a word of the list in the ledger, `reason` one sentence for a person.
-
-    `cut` is the seq where the conversation's own events begin: 0 without an inherited part, None while undecided (then
-    `read` gives nothing). `rewound` is True when the last `read` began again at 0 because the file was shorter,
-    replaced or changed under the cursor.
-    """
+class DshLog(Reader):
+    """One log of DSH."""
 
     def __init__(self, found: FoundLog, cursor: Cursor | None = None) -> None:
-        self._found = found
-        self._at = cursor or Cursor(found.dev, found.inode)
+        super().__init__(found, cursor or Cursor(found.dev, found.inode))
         self._window: Window | None = None
         self._taken: tuple[int, int] | None = None
-        self.rewound = False
-        self.records = 0
-        self.unknown: Counter[str] = Counter()
-
-    @property
-    def header(self) -> Header | None:
-        """Who the conversation is; None until a complete and fitting header line was read."""
-        return self._at.header
-
-    @property
-    def cut(self) -> int | None:
-        """First own seq; None while undecided."""
-        return self._at.cut
-
-    @property
-    def status(self) -> str:
-        """ok, empty, torn, damaged, partly, unsupported, mismatch, held, unreadable or diverged."""
-        return self._at.status
-
-    @property
-    def reason(self) -> str:
-        """Why the status is not ok, and what to do where there is something to do."""
-        return self._at.reason
 
     @property
     def cursor(self) -> Cursor:
-        """What to keep for the next reading: stands after the last frame (plain file: line) taken completely."""
         if self._taken is not None:
             offset, seq = self._taken
             self._at = replace(self._at, offset=offset, next_seq=seq, first_seq=seq, fingerprint="")
@@ -79,25 +47,19 @@ class DshLog:
         return self._at
 
     def read(self) -> Iterator[LogEvent]:
-        """Every complete event from the cursor to the end the file has now; closing the generator early is fine."""
         self.rewound = False
         if self._found.version > NEWEST:
             self._set("unsupported", _NEWER)
-            return
-        try:
-            with self._found.path.open("rb") as file:
-                facts = os.fstat(file.fileno())
-                self._window = Window(file, facts.st_size)
-                try:
-                    yield from self._read(self._window, facts)
-                finally:
-                    self._at = self.cursor
-                    self._window = None
-        except OSError as error:
-            self._set("unreadable", _UNREADABLE.format(error.strerror or type(error).__name__))
+        else:
+            yield from super().read()
 
-    def _set(self, status: str, reason: str = "", stuck_size: int | None = None) -> None:
-        self._at = replace(self._at, status=status, reason=reason, stuck_size=stuck_size)
+    def _follow(self, file: IO[bytes], facts: os.stat_result) -> Iterator[LogEvent]:
+        self._window = Window(file, facts.st_size)
+        try:
+            yield from self._read(self._window, facts)
+        finally:
+            self._at = self.cursor
+            self._window = None
 
     def _damaged(self, error: Damaged, size: int) -> None:
         reason = f"This log is damaged: {error}. What came before is kept; the rest is read if DSH repairs the file."
@@ -187,7 +149,7 @@ class DshLog:
         if rows.partly:
             self._set("partly", rows.partly)
         elif self.cursor.offset < window.size:
-            self._set("torn", _TORN)
+            self._set("torn", TORN)
         else:
             self._set("ok")
 
