@@ -17,7 +17,7 @@ from engine.ledger.history import History
 from engine.pipeline.context import Context
 from engine.policy.redact import one_line
 from engine.shelf.errors import ToolError
-from engine.shelf.names import session_name
+from engine.shelf.names import begins, session_name
 from engine.views import ForgetPreview, ForgottenConversation
 
 log = logging.getLogger(__name__)
@@ -239,7 +239,7 @@ class _Traces:
 
     async def units(self) -> tuple[list[Triple], list[Triple]]:
         """What ties lessons to this conversation: those that come from it alone, and those others support as well."""
-        rows = await self._statements(["$eq", "relation", "derivedFrom"], ["$like", "tail", self._like("sum")])
+        rows = await self._statements(["$eq", "relation", "derivedFrom"], *self._begins("tail", "sum"))
         own = {row.head: row for row in rows if self.is_own(row.tail) and row.head.startswith("wu-")}
         alone: list[Triple] = []
         shared: list[Triple] = []
@@ -251,7 +251,7 @@ class _Traces:
     async def archives(self) -> list[Triple]:
         """The statements that tie archives of any tier to what they cover of this conversation, lowest tier first."""
         found: dict[str, Triple] = {}
-        rows = await self._statements(["$eq", "relation", "summary"], ["$like", "tail", self._like("sum")])
+        rows = await self._statements(["$eq", "relation", "summary"], *self._begins("tail", "sum"))
         level = {row.head: row for row in rows if self.is_own(row.tail) and _is_archive(row.head)}
         while level:
             found |= level
@@ -283,7 +283,7 @@ class _Traces:
                 await self._delete("knowledge_delete", {"name": name})
             gone += len(names)
             for end in ("head", "tail"):
-                rows = await self._statements(["$like", end, self._like(kind)])
+                rows = await self._statements(*self._begins(end, kind))
                 own = [row for row in rows if self._own[kind].fullmatch(getattr(row, end))]
                 for row in own:
                     await self._delete("statement_delete", row._asdict())
@@ -303,11 +303,12 @@ class _Traces:
             await self._delete("statement_delete", row._asdict())
         return len(rows)
 
-    def _like(self, kind: str) -> str:
-        return session_name(self._session_id) if kind == "session" else f"{kind}-{self._session_id}-%"
+    def _begins(self, column: str, kind: str) -> list[list[str]]:
+        name = session_name(self._session_id)
+        return begins(column, name if kind == "session" else f"{kind}-{self._session_id}-")
 
     async def _entries(self, kind: str) -> list[str]:
-        rows = await self._all("$knowledge", [["$like", "name", self._like(kind)]])
+        rows = await self._all("$knowledge", self._begins("name", kind))
         return list(dict.fromkeys(row["name"] for row in rows if self._own[kind].fullmatch(row["name"])))
 
     async def _statements(self, *conditions: list[str]) -> list[Triple]:

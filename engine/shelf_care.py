@@ -21,13 +21,12 @@ from engine.settings.store import Settings
 from engine.shelf import shelves
 from engine.shelf.command import BUILT_IN
 from engine.shelf.errors import ShelfNotConnected, ToolError
-from engine.shelf.export import Exported, export_folder, export_lines, export_markdown
+from engine.shelf.export import EXPORTS, Exported, in_thread
 from engine.shelf.importing import Imported, import_entries
 from engine.shelf.measure import measure
 from engine.shelf.process import ShelfClient
 from engine.views import Progress, ShelfHealth, ShelfHolding, ShelfJob, ShelfRow
 
-_EXPORTS = {"folder": export_folder, "lines": export_lines, "markdown": export_markdown}
 _RENAME = "shelf_rename"
 _TOLD_EVERY = 0.25  # seconds between two announcements of a job
 
@@ -60,7 +59,7 @@ class _Job:
         if self.stopping:
             raise JobStopped
         begins, self._begun = done > 0 and not self._begun, done > 0
-        if begins or self._now() >= self._told_at + _TOLD_EVERY or done == total:
+        if begins or self._now() >= self._told_at + _TOLD_EVERY or done == total > 0:
             self._told_at = self._now()
             if threading.get_ident() == self._thread:
                 self._changed()  # at once: after the last step the job is gone before a later turn of the loop
@@ -207,16 +206,7 @@ class ShelfCare:
         if row is None:
             raise ShelfNotConnected(name)
         async with self._long_job("export", name) as job:
-            writing = asyncio.get_running_loop().run_in_executor(
-                None, _EXPORTS[form], Path(row.path), destination, job.heard
-            )
-            try:
-                return await asyncio.shield(writing)
-            except asyncio.CancelledError:
-                job.stopping = True  # a thread cannot be cancelled; it asks now and then
-                await asyncio.wait((writing,))
-                writing.exception()
-                raise
+            return await in_thread(EXPORTS[form], Path(row.path), destination, job.heard)
 
     async def import_from(self, source: Path, name: str) -> Imported:
         """Read an export, a shelf's folder or JSON lines into a connected shelf; what is there is never overwritten."""

@@ -3,6 +3,7 @@
 import argparse
 import asyncio
 import sys
+import time
 from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
@@ -63,11 +64,11 @@ async def run(home: Home, options: argparse.Namespace) -> int:
 
 async def _export_from_folder(options: argparse.Namespace) -> None:
     # Imported only here: every other command starts sooner without it.
-    from engine.shelf import export
+    from engine.shelf.export import EXPORTS, in_thread, nobody
 
-    write = {"folder": export.export_folder, "lines": export.export_lines, "markdown": export.export_markdown}
     path = absolute(options.path)
-    written = await asyncio.to_thread(write[options.form], absolute(options.name), path)
+    heard = _Shown() if sys.stderr.isatty() else nobody
+    written = await in_thread(EXPORTS[options.form], absolute(options.name), path, heard)
     answer(options, asdict(written), lambda r: _written(r, path))
 
 
@@ -126,9 +127,25 @@ async def _watch(call: Call) -> None:
         await asyncio.sleep(1)
         if (job := await call("shelf-job", {})) is not None:
             so_far = job["progress"]
-            left = f", {so_far['seconds_left']:.0f} s left" if so_far["seconds_left"] is not None else ""
-            sys.stderr.write(f"\r{so_far['done']} of {so_far['total']}{left}        \r")
-            sys.stderr.flush()
+            _show(so_far["done"], so_far["total"], so_far["seconds_left"])
+
+
+class _Shown:
+    """Shows how far it is, once a second."""
+
+    def __init__(self) -> None:
+        self._last = time.monotonic()
+
+    def __call__(self, done: int, total: int) -> None:
+        if done and time.monotonic() >= self._last + 1:
+            self._last = time.monotonic()
+            _show(done, total, None)
+
+
+def _show(done: int, total: int, seconds: float | None) -> None:
+    left = f", {seconds:.0f} s left" if seconds is not None else ""
+    sys.stderr.write(f"\r{done} of {total}{left}        \r")
+    sys.stderr.flush()
 
 
 def _counts(counts: dict[str, Any]) -> str:

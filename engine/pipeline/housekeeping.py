@@ -22,6 +22,7 @@ from engine.pipeline.context import Context
 from engine.pipeline.on_demand import summarise_file
 from engine.policy.scope import scope_name
 from engine.shelf.errors import ToolError
+from engine.shelf.names import begins
 from engine.views import Backlog
 
 log = logging.getLogger(__name__)
@@ -76,7 +77,7 @@ async def reconcile(context: Context, listed: Collection[str]) -> Reconciled:
     reset = unverified = 0
     sessions = await context.progress.recorded(context.shelf, context.cutoff, sorted(listed))
     for number, session_id in enumerate(sessions):
-        query = {"$knowledge": [["$like", "name", f"msg-{session_id}-%"]], "limit": 1}
+        query = {"$knowledge": begins("name", f"msg-{session_id}-"), "limit": 1}
         try:
             rows = (await context.call_shelf("query", {"jse": query, "shelf": context.shelf}))["rows"]
         except ToolError as error:

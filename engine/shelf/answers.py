@@ -9,11 +9,14 @@ from engine.policy.redact import one_line
 from engine.shelf.errors import ShelfError, ShelfNotConnected, ToolError
 
 _NOT_CONNECTED = re.compile(r"shelf error: .*?is not connected(?:: (?P<why>.*))?", re.DOTALL)
-_SQLITE = re.compile(r"(storage error: )?SQLite error: ")
-# What SQLite says when the disk or the file, not the request, is at fault: in our words, and what to do.
+_DATABASE = re.compile(r"(storage error: )?(SQLite|DuckDB) error: ")
+# What SQLite (in the first Hypatia DuckDB) says when the disk or the file, not the request, is at fault: in our words,
+# and what to do.
 _STORAGE = (
     ("database or disk is full", "The disk is full.", "Free some space; nothing is lost meanwhile."),
+    ("No space left on device", "The disk is full.", "Free some space; nothing is lost meanwhile."),
     ("database is locked", "Another program is writing to the shelf.", "It is tried again by itself."),
+    ("Could not set lock on file", "Another program is writing to the shelf.", "It is tried again by itself."),
     ("disk I/O error", "The disk reported an error.", "Check the disk that holds the shelf."),
 )
 _UNUSABLE = (
@@ -66,8 +69,8 @@ def failure(message: str, shelf: str) -> Exception:
 
 
 def storage(message: str, shelf: str) -> CompanionError | None:
-    """What SQLite says about the disk or the file, which is not the request's fault."""
-    if not _SQLITE.match(message):
+    """What the database says about the disk or the file, which is not the request's fault."""
+    if not _DATABASE.match(message):
         return None
     for sign, said, action in _STORAGE:
         if sign in message:

@@ -5,13 +5,14 @@ from typing import Any, NamedTuple
 
 from engine.shelf.answers import field
 
+FIRST_GENERATION = "first_generation"
 REQUIRED = frozenset({"knowledge_get", "knowledge_create", "statement_create", "search", "similar", "query"})
 
 
 class Sign(NamedTuple):
     """How a feature shows: tools and the argument each must list; commands and the option each help must name.
 
-    Without commands no command line has it.
+    Without commands no command line has it, without tools no server.
     """
 
     tools: Mapping[str, str]
@@ -26,6 +27,8 @@ CAPABILITIES = {
     "similar_filters": Sign({"similar": "exclude_tags"}, {"similar": "--exclude-tags"}),
     "search_filters": Sign({"search": "exclude_tags"}, {}),
     "erase": Sign({"knowledge_delete": "erase", "statement_delete": "erase"}, {}),
+    # Its statements have a subject, a predicate and an object; it has no server.
+    FIRST_GENERATION: Sign({}, {"statement-create": "<SUBJECT>"}),
     "embedding_debt": Sign({"backfill": "", "shelf_status": ""}, {"backfill": "--status"}),
 }
 COMMANDS = frozenset(command for sign in CAPABILITIES.values() for command in sign.commands)
@@ -45,7 +48,8 @@ def from_schemas(tools: Mapping[str, frozenset[str]]) -> frozenset[str]:
     return frozenset(
         name
         for name, sign in CAPABILITIES.items()
-        if all(tool in tools and (not argument or argument in tools[tool]) for tool, argument in sign.tools.items())
+        if sign.tools
+        and all(tool in tools and (not argument or argument in tools[tool]) for tool, argument in sign.tools.items())
     )
 
 

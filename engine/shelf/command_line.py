@@ -5,8 +5,8 @@ import re
 from typing import Any
 
 from engine.policy.redact import redact
-from engine.shelf import answers
-from engine.shelf.capabilities import COMMANDS, from_help
+from engine.shelf import answers, first_generation
+from engine.shelf.capabilities import COMMANDS, FIRST_GENERATION, from_help
 from engine.shelf.command import DEFAULT_SHELF, NO_COMMAND, ServerCommand
 from engine.shelf.errors import ShelfError, ToolError
 from engine.shelf.leftovers import Leftovers
@@ -34,7 +34,7 @@ _COMMANDS = {
     "list_shelves": "list",
     "backfill": "backfill",
 }
-_OPTIONAL = frozenset({"knowledge_create", "statement_create", "similar"})
+_OPTIONAL = frozenset({"knowledge_create", "statement_create", "similar", "query"})
 _FLAGS = {
     "data": "data",
     "tags": "tags",
@@ -93,12 +93,21 @@ class CommandLine:
         if tool not in _COMMANDS:
             raise ToolError(f"unknown tool: {tool}")
         features = await self.features() if tool in _OPTIONAL else self.known
+        if tool == "query" and FIRST_GENERATION in features:
+            rows = await first_generation.query(lambda jse: self._rows(jse, shelf, patience), arguments["jse"])
+            return {"rows": rows, "total_count": len(rows)}
         output = await self._run(_argv(tool, arguments, features), patience)
         _check(output, shelf)
         result = _result(tool, arguments, output.stdout.strip())
         if tool == "backfill":
             result["embedding"] = (await self._status(shelf, patience))["debt"]
         return result
+
+    async def _rows(self, jse: Any, shelf: str, patience: float) -> list[dict[str, Any]]:
+        output = await self._run(_argv("query", {"jse": jse, "shelf": shelf}, frozenset()), patience)
+        _check(output, shelf)
+        found: list[dict[str, Any]] = _result("query", {}, output.stdout.strip())["rows"]
+        return found
 
     async def _status(self, shelf: str, patience: float) -> dict[str, Any]:
         if "embedding_debt" not in await self.features():

@@ -8,6 +8,7 @@ from typing import Any
 
 from engine.errors import CompanionError
 from engine.shelf.errors import ToolError
+from engine.shelf.names import begins
 from engine.views import Entry, SessionContent
 
 SCAN, SHOWN, BODY, BODIES, FRESH = 1000, 40, 4000, 120_000, 15.0
@@ -61,9 +62,9 @@ class Contents:
 
     async def _read(self, session_id: str) -> SessionContent:
         prefix = f"sum-{session_id}-"
-        found = await self._query({"$knowledge": [["$like", "name", f"{prefix}%"]], "limit": SCAN})
+        found = await self._query({"$knowledge": begins("name", prefix), "limit": SCAN})
         edges = await self._query(
-            {"$statement": [["$eq", "relation", "derivedFrom"], ["$like", "tail", f"{prefix}%"]], "limit": SCAN}
+            {"$statement": [["$eq", "relation", "derivedFrom"], *begins("tail", prefix)], "limit": SCAN}
         )
         summaries = _newest(row for row in found if is_summary_of(row["name"], session_id))
         latest: dict[str, str] = {}

@@ -1,11 +1,13 @@
 """Entries written out without any server: Hypatia's export format, JSON Lines, Markdown (contracts/hypatia.md 8.5)."""
 
 import array
+import asyncio
 import json
 import os
 import shutil
 import sqlite3
 import sys
+import threading
 from collections import defaultdict
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
@@ -32,7 +34,7 @@ from engine.shelf.source import (
 type Heard = Callable[[int, int], None]
 """Hears how many records of how many are done, now and then; what it raises ends the work."""
 
-_EVERY, _PAGES = 100, 4096
+_EVERY, _PAGES, _STEPS = 100, 4096, 1_000_000
 
 
 def nobody(done: int, total: int) -> None:
@@ -48,6 +50,31 @@ class Exported:
     sha256: str
     files: dict[str, str]
     unreadable: tuple[str, ...] = ()
+
+
+class _Stopped(Exception):
+    """Nobody waits for it any more."""
+
+
+async def in_thread(
+    write: Callable[[Path, Path, Heard], Exported], source: Path, destination: Path, heard: Heard = nobody
+) -> Exported:
+    """Write in a worker thread. Cancelled, it ends only when the thread has noticed and taken its half along."""
+    stopped = threading.Event()
+
+    def told(done: int, total: int) -> None:
+        if stopped.is_set():
+            raise _Stopped
+        heard(done, total)
+
+    writing = asyncio.get_running_loop().run_in_executor(None, write, source, destination, told)
+    try:
+        return await asyncio.shield(writing)
+    except asyncio.CancelledError:
+        stopped.set()
+        await asyncio.wait((writing,))
+        writing.exception()
+        raise
 
 
 def export_folder(shelf: Path, destination: Path, heard: Heard = nobody) -> Exported:
@@ -117,6 +144,10 @@ def export_markdown(path: Path, destination: Path, heard: Heard = nobody) -> Exp
     return Exported(tally.knowledge, tally.statements, tally.sha256, files, tuple(source.unreadable))
 
 
+EXPORTS = {"folder": export_folder, "lines": export_lines, "markdown": export_markdown}
+"""The forms by name."""
+
+
 def copy_files(origin: Path, target: Path) -> list[str]:
     """Copy files that are not there yet, never following links; the names of those that are there and different."""
     different = []
@@ -160,8 +191,14 @@ def _backup(database: Path, copy: Path, heard: Heard) -> None:
     with closing(open_read_only(database)) as live, closing(sqlite3.connect(copy, isolation_level=None)) as target:
         live.backup(target, pages=_PAGES, progress=lambda *_: heard(0, 0))
         target.execute("PRAGMA journal_mode = DELETE")
+        target.set_progress_handler(lambda: heard(0, 0), _STEPS)
         # Not quick_check: SQLite 3.40 finds NULLs in Hypatia's json_index (WITHOUT ROWID) that are not there.
-        if (found := target.execute("PRAGMA integrity_check(1)").fetchone()[0]) != "ok":
+        try:
+            found = target.execute("PRAGMA integrity_check(1)").fetchone()[0]
+        except sqlite3.OperationalError:
+            heard(0, 0)  # SQLite keeps to itself what this raised
+            raise
+        if found != "ok":
             raise sqlite3.DatabaseError(found)
 
 
@@ -201,10 +238,12 @@ def _snapshot_row(record: Record) -> dict[str, Any]:
 
 
 def _vector(database: sqlite3.Connection, record: Record) -> list[float] | None:
-    if isinstance(record, Entry):
-        found = database.execute("SELECT embedding FROM knowledge WHERE name = ?", record.key)
-    else:
-        found = database.execute("SELECT embedding FROM statement WHERE (head, relation, tail) = (?, ?, ?)", record.key)
+    table, key = (
+        ("knowledge WHERE name", record.key[0])
+        if isinstance(record, Entry)
+        else ("statement WHERE triple", record.triple)
+    )
+    found = database.execute(f"SELECT embedding FROM {table} = ?", (key,))
     (blob,) = found.fetchone() or (None,)
     if blob is None or len(blob) % 4:
         return None

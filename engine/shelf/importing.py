@@ -3,8 +3,10 @@
 import asyncio
 import json
 import shutil
+import sqlite3
 import tempfile
 from collections.abc import Iterator
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -17,9 +19,9 @@ from engine.shelf.command import BUILT_IN
 from engine.shelf.errors import ShelfNotConnected
 from engine.shelf.export import Heard, copy_files, export_folder, nobody
 from engine.shelf.process import ShelfClient
-from engine.shelf.records import Entry, Record, Tally, as_object, digest
+from engine.shelf.records import Entry, Record, Tally, as_object
 from engine.shelf.shelves import Shelf, command, list_shelves
-from engine.shelf.source import DATABASE, Source, find_source, verify
+from engine.shelf.source import DATABASE, Source, find_source, open_read_only, stored, verify
 
 _BATCH_RECORDS, _BATCH_CHARS = 200, 2**20
 _BATCH_PATIENCE = 60.0
@@ -70,7 +72,7 @@ async def import_entries(client: ShelfClient, name: str, path: Path, heard: Hear
         arrived = await _to_built_in(client, target, source, heard)
     else:
         arrived = await _to_hypatia(client, target, source)
-    return await asyncio.to_thread(_read_back, source, Source("shelf", database), arrived)
+    return await asyncio.to_thread(_read_back, source, database, arrived)
 
 
 async def _to_built_in(client: ShelfClient, target: Shelf, source: Source, heard: Heard) -> _Arrived:
@@ -133,23 +135,26 @@ def _batches(records: Iterator[Record]) -> Iterator[dict[str, list[dict[str, Any
         yield batch
 
 
-def _read_back(source: Source, target: Source, arrived: _Arrived) -> Imported:
+def _read_back(source: Source, target: Path, arrived: _Arrived) -> Imported:
     """Count what arrived whole; raises Environment when something did not."""
     tally = Tally()
-    wanted: dict[tuple[str, ...], bytes] = {}
-    for record in source.records():
-        tally.add(record)
-        wanted[record.key] = digest(record)
-    verified = other = 0
-    for record in target.records():
-        expected = wanted.pop(record.key, None)
-        if expected is not None:
-            verified += expected == digest(record)
-            other += expected != digest(record)
-    if wanted or other > len(arrived.different):
+    verified = other = missing = 0
+    try:
+        with closing(open_read_only(target)) as database:
+            for record in source.records():
+                tally.add(record)
+                found = stored(database, record)
+                verified += found == record
+                missing += found is None
+                other += found is not None and found != record
+    except sqlite3.Error as error:
+        raise Environment(
+            "The import was not verified", f"The shelf cannot be read: {error}.", "Import again."
+        ) from error
+    if missing or other > len(arrived.different):
         raise Environment(
             "The import is not complete",
-            f"{len(wanted)} entries are missing and {other} differ.",
+            f"{missing} entries are missing and {other} differ.",
             "Import it again; what has arrived is left alone.",
         )
     return Imported(

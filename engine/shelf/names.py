@@ -37,6 +37,11 @@ def work_unit_name(title: str, content: str) -> str:
     return f"wu-{stem}-{_digest(f'{stem}\n{js_trim(content)}', 8)}"
 
 
+def begins(column: str, start: str) -> list[list[str]]:
+    """Conditions of a query for a column that begins with a text: a range, where `$like` would read every entry."""
+    return [["$gte", column, start], ["$lt", column, start[:-1] + chr(ord(start[-1]) + 1)]]
+
+
 def operational(name: str, tags: Iterable[str]) -> bool:
     """Whether a row belongs to the machinery and not to knowledge (1.6)."""
     if not name or name.startswith(_OPERATIONAL_PREFIXES):

@@ -43,6 +43,13 @@ class Statement:
         """What it is known by."""
         return self.head, self.relation, self.tail
 
+    @property
+    def triple(self) -> str:
+        """The key in one text, as a shelf has it (5.3)."""
+        return ",".join(
+            '"' + part.replace('"', '""') + '"' if any(mark in part for mark in ',"\n') else part for part in self.key
+        )
+
 
 type Record = Entry | Statement
 

@@ -11,7 +11,8 @@ from typing import Any, Literal
 
 from engine.errors import UserFixable
 from engine.policy.redact import one_line
-from engine.shelf.records import Record, Tally, entry, statement
+from engine.shelf.records import Record, Statement, Tally, entry, statement
+from engine.shelf.snapshot import rows
 
 DATABASE, SNAPSHOT, MANIFEST, ARCHIVES = "hypatia.sqlite", "snapshot.json", "manifest.json", "archives"
 FORMAT = 1
@@ -54,9 +55,9 @@ class Source:
     def records(self) -> Iterator[Record]:
         """All entries, then all statements. Blocks; holds one read transaction. Raises UserFixable."""
         self.unreadable.clear()
-        rows = {"shelf": _from_database, "export": _from_snapshot, "lines": _from_lines}[self.kind](self.path)
+        found = {"shelf": _from_database, "export": _from_snapshot, "lines": _from_lines}[self.kind](self.path)
         try:
-            for row in rows:
+            for row in found:
                 try:
                     yield entry(row) if "name" in row else statement(row)
                 except (ValueError, RecursionError):
@@ -132,6 +133,21 @@ def open_read_only(database: Path) -> sqlite3.Connection:
     return connection
 
 
+def stored(database: sqlite3.Connection, record: Record) -> Record | None:
+    """What a shelf's database has under the key of a record, None when nothing readable; raises sqlite3.Error."""
+    table, column, key = ("knowledge", "name", record.key[0])
+    if isinstance(record, Statement):
+        table, column, key = ("statement", "triple", record.triple)
+    cursor = database.execute(f"SELECT * FROM {table} WHERE {column} = ?", (key,))
+    names = [column[0] for column in cursor.description]
+    for row in cursor:
+        try:
+            return (entry if table == "knowledge" else statement)(dict(zip(names, row, strict=True)))
+        except (ValueError, RecursionError):
+            return None
+    return None
+
+
 def file_sha256(file: Path) -> str:
     """SHA-256 of a file; raises OSError."""
     with file.open("rb") as stream:
@@ -149,11 +165,8 @@ def _from_database(path: Path) -> Iterator[dict[str, Any]]:
 
 
 def _from_snapshot(path: Path) -> Iterator[dict[str, Any]]:
-    snapshot = json.loads(path.read_text("utf-8"))
-    for row in snapshot["knowledge"]:
-        yield row["knowledge"]
-    for row in snapshot["statements"]:
-        yield {**row["statement"]["key"], **row["statement"]}
+    for name, row in rows(path):
+        yield row["knowledge"] if name == "knowledge" else {**row["statement"]["key"], **row["statement"]}
 
 
 def _from_lines(path: Path) -> Iterator[dict[str, Any]]:

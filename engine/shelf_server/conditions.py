@@ -3,7 +3,7 @@
 import json
 import math
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
@@ -20,7 +20,7 @@ COLUMNS: dict[Table, tuple[str, ...]] = {
 KEYS: dict[Table, str] = {"knowledge": "name", "statement": "triple"}
 SUBQUERIES = ("$search", "$similar", "$k-hop")
 _COMPARISONS = {"$eq": "=", "$ne": "<>", "$gt": ">", "$lt": "<", "$gte": ">=", "$lte": "<="}
-_LISTS = ("tags", "scopes", "figures", "synonyms")
+LISTS = ("tags", "scopes", "figures", "synonyms")
 _PATH = re.compile(r"[\w-]+(?:\[\d+\])?(?:\.[\w-]+(?:\[\d+\])?)*")
 _WILDCARD = "$*"
 
@@ -50,9 +50,10 @@ def joined(conditions: Sequence[Sql], word: str) -> Sql:
 
 @dataclass(frozen=True, slots=True)
 class Conditions:
-    """Compiles conditions on one table."""
+    """Compiles conditions on one table; `common` says of a path and a value whether very many entries have it."""
 
     table: Table
+    common: Callable[[str, str], bool] = lambda path, value: False
 
     def compile(self, node: Node) -> Sql:
         """One condition. Raises ToolError."""
@@ -101,10 +102,21 @@ class Conditions:
             names = [path, *(f"{path}.{position}" for position in COLUMNS["statement"][:3])]
             where = f"i.path IN ({', '.join('?' * len(names))}) AND i.value = ?"
             parameters = (*names, token(value))
+        elif path not in LISTS or not isinstance(value, str):  # these hold texts only
+            where += " AND i.kind = ?"
+            parameters += (kind(value),)
+        key = KEYS[self.table]
+        if not below and self.common(path, token(value)):
+            # Gathering them would take longer than looking at entry after entry until a page is full.
+            return Sql(
+                "EXISTS (SELECT 1 FROM docs d CROSS JOIN json_index i ON i.doc_id = d.id "
+                f"WHERE d.catalog = '{self.table}' AND d.key = {self.table}.{key} AND {where})",
+                parameters,
+            )
         return Sql(
-            f"{KEYS[self.table]} IN (SELECT d.key FROM json_index i CROSS JOIN docs d ON d.id = i.doc_id "
-            f"WHERE {where} AND i.kind = ? AND d.catalog = ?)",
-            (*parameters, kind(value), self.table),
+            f"{key} IN (SELECT d.key FROM json_index i CROSS JOIN docs d ON d.id = i.doc_id "
+            f"WHERE {where} AND d.catalog = ?)",
+            (*parameters, self.table),
         )
 
     def _logic(self, node: Call) -> Sql:
@@ -128,7 +140,7 @@ class Conditions:
         if len(node.operands) != 2:
             raise evaluation_error("$contains expects exactly two arguments (field, value)")
         name = _name(node.operands[0]).lstrip("$")
-        if name in _LISTS:
+        if name in LISTS:
             return self.indexed(name, _scalar(node.operands[1]), below=name == "synonyms")
         path = _json_path(name)
         return Sql("json_extract(content, ?) LIKE '%' || ? || '%'", (path, _word(node.operands[1])))

@@ -24,6 +24,7 @@ from engine.shelf_server.search import Narrowing
 from engine.shelf_server.shelf import Row, Shelf, time_text
 
 _PAGE = 100
+_MANY = 5000  # entries with one value
 _I64 = range(-(2**63), 2**63)
 _COLUMNS: dict[Table, tuple[str, ...]] = {
     "knowledge": ("name", "content", "created_at"),
@@ -94,6 +95,14 @@ class _Query:
     def table(self) -> Table:
         return "statement" if self.node.op == "$statement" else "knowledge"
 
+    @property
+    def _compiler(self) -> Conditions:
+        return Conditions(self.table, self._common)
+
+    def _common(self, path: str, value: str) -> bool:
+        sql = f"SELECT 1 FROM json_index WHERE path = ? AND value = ? LIMIT 1 OFFSET {_MANY}"
+        return bool(self.shelf.rows(sql, (path, value)))
+
     def rows(self) -> list[Row]:
         if self.node.op == "$not-summaried":
             condition, order = self._not_summarised(), "ASC"
@@ -125,7 +134,7 @@ class _Query:
         open_ = Sql(
             "NOT EXISTS (SELECT 1 FROM statement s WHERE s.tail = knowledge.name AND s.relation = ?)", ("summary",)
         )
-        return joined([Conditions("knowledge").indexed("tags", tag), self._all(operands[1:]), open_], "AND")
+        return joined([self._compiler.indexed("tags", tag), self._all(operands[1:]), open_], "AND")
 
     def _all(self, operands: tuple[Node, ...]) -> Sql:
         return joined([self._direct(operand) for operand in operands], "AND") if operands else TRUE
@@ -142,7 +151,7 @@ class _Query:
                     return self._k_hop(node)
                 case "$knowledge" | "$statement" if node.operands:
                     return self._direct(only_condition(node))
-        return Conditions(self.table).compile(node)
+        return self._compiler.compile(node)
 
     def _search(self, node: Call) -> Sql:
         catalog = self.node.options.get("catalog")

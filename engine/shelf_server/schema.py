@@ -30,9 +30,6 @@ CREATE TABLE statement (
   tr_end TEXT,
   content_version INTEGER NOT NULL DEFAULT 0
 );
-CREATE INDEX statement_head ON statement (head);
-CREATE INDEX statement_relation ON statement (relation);
-CREATE INDEX statement_tail ON statement (tail);
 CREATE TABLE docs (
   id INTEGER PRIMARY KEY,
   catalog TEXT NOT NULL,
@@ -80,6 +77,18 @@ CREATE INDEX companion_knowledge_vectors ON knowledge (content_version) WHERE em
 CREATE INDEX companion_statement_vectors ON statement (content_version) WHERE embedding IS NOT NULL;
 """
 
+# For pages in the order of time, and for the statements of one end: there are few relations, each with very many.
+LAST_INDEX = "companion_statement_created"
+_INDICES = f"""
+DROP INDEX IF EXISTS statement_head;
+DROP INDEX IF EXISTS statement_relation;
+CREATE INDEX statement_head ON statement (head, relation);
+CREATE INDEX statement_relation ON statement (relation, tail);
+CREATE INDEX IF NOT EXISTS statement_tail ON statement (tail);
+CREATE INDEX IF NOT EXISTS companion_knowledge_created ON knowledge (created_at DESC);
+CREATE INDEX {LAST_INDEX} ON statement (created_at DESC);
+"""
+
 _FTS_COLUMNS = "fts_key, fts_data, fts_tags, fts_synonyms"
 _OLD = "old.id, old.fts_key, old.fts_data, old.fts_tags, old.fts_synonyms"
 _NEW = "new.id, new.fts_key, new.fts_data, new.fts_tags, new.fts_synonyms"
@@ -113,7 +122,7 @@ CREATE TRIGGER {table}_after_delete AFTER DELETE ON {table} BEGIN {_TICK} END;
 def create(connection: sqlite3.Connection) -> None:
     """Make an empty shelf in one transaction, so that a crash leaves either nothing or a whole one."""
     script = _TABLES + _fts_triggers() + _source_objects("knowledge", "name") + _source_objects("statement", "triple")
-    script += _OWN
+    script += _OWN + _INDICES
     values = (("schema_version", VERSION), ("content_clock", "0"), (INDEX_KEY, INDEX_KIND), (CLOCK_KEY, "0"))
     inserts = "".join(f"INSERT INTO meta VALUES ('{key}', '{value}');" for key, value in values)
     connection.executescript(f"BEGIN IMMEDIATE; {script} {inserts} COMMIT;")
@@ -124,3 +133,8 @@ def renew(connection: sqlite3.Connection) -> None:
     values = ((INDEX_KEY, INDEX_KIND), (CLOCK_KEY, "-1"))
     inserts = "".join(f"INSERT OR REPLACE INTO meta VALUES ('{key}', '{value}');" for key, value in values)
     connection.executescript(f"BEGIN IMMEDIATE; {_OWN} {inserts} COMMIT;")
+
+
+def add_indices(connection: sqlite3.Connection) -> None:
+    """Give a shelf that was made before them the indices it lacks."""
+    connection.executescript(f"BEGIN IMMEDIATE; {_INDICES} COMMIT;")

@@ -58,7 +58,7 @@ class Narrowing:
         for path, values in (("scopes", self.scopes), ("tags", self.tags)):
             if values is None:
                 continue
-            sql = f"SELECT doc_id FROM json_index WHERE path = ? AND value IN ({_marks(values)}) AND kind = 'string'"
+            sql = f"SELECT doc_id FROM json_index WHERE path = ? AND value IN ({_marks(values)})"
             if not rows(f"{sql} LIMIT 1 OFFSET {_FEW}", (path, *values)):
                 ids = {id_ for (id_,) in rows(sql, (path, *values))}
                 allowed = ids if allowed is None else allowed & ids
@@ -77,7 +77,7 @@ class Narrowing:
             if values is not None:
                 text += (
                     f" AND {word} (SELECT 1 FROM json_index i WHERE i.doc_id = d.id AND i.path = '{path}' "
-                    f"AND i.value IN ({_marks(values)}) AND i.kind = 'string')"
+                    f"AND i.value IN ({_marks(values)}))"
                 )
                 parameters += values
         return text, parameters

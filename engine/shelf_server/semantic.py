@@ -248,7 +248,9 @@ class Semantic:
     def forget_all(self) -> int:
         """Drop every vector and ask for new ones; how many were dropped."""
         self.forget_file()
-        return self._shelf.drop_vectors((_METADATA, _STATE), self.wants)
+        dropped = self._shelf.drop_vectors(_METADATA, self.wants)
+        self._shelf.set_meta(_STATE, None)
+        return dropped
 
     def _blocked(self) -> Row | None:
         if changed := self._changed():

@@ -2,6 +2,7 @@
 
 import contextlib
 import json
+import logging
 import sqlite3
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -13,8 +14,11 @@ from engine.shelf_server.content import Document, csv_key, document, dump, fts_c
 from engine.shelf_server.errors import ToolError
 from engine.shelf_server.semantic import TABLES, Semantic
 
+log = logging.getLogger(__name__)
+
 FILE = "hypatia.sqlite"
 _BUSY_SECONDS = 5.0
+_STEP = 500  # entries in one transaction
 _ERASE = "companion_erase"  # the content clock when somebody last asked for an erasure that is not finished
 _FOLLOW = f"UPDATE meta SET v = (SELECT v FROM meta WHERE k = 'content_clock') WHERE k = '{schema.CLOCK_KEY}'"
 
@@ -85,11 +89,22 @@ class Shelf:
             schema.renew(connection)
         elif meta.get(schema.INDEX_KEY) != schema.INDEX_KIND:
             raise ToolError("config error: this shelf was written by another program; import it instead of sharing it")
+        if not self._has(schema.LAST_INDEX):
+            self._add_indices()
         connection.execute("PRAGMA journal_mode = WAL")
         connection.create_function("json_contains", 2, _json_contains, deterministic=True)
 
-    def _has(self, table: str) -> bool:
-        found = self._connection.execute("SELECT 1 FROM sqlite_schema WHERE name = ?", (table,))
+    def _add_indices(self) -> None:
+        """Without them everything works, only slower: so also where nothing may be written."""
+        try:
+            schema.add_indices(self._connection)
+        except sqlite3.OperationalError as error:
+            log.info("indices not made: %s", error)
+            if self._connection.in_transaction:
+                self._connection.execute("ROLLBACK")
+
+    def _has(self, name: str) -> bool:
+        found = self._connection.execute("SELECT 1 FROM sqlite_schema WHERE name = ?", (name,))
         return found.fetchone() is not None
 
     def _files_identity(self) -> object:
@@ -282,15 +297,14 @@ class Shelf:
 
     def values(self, field: str) -> list[Row]:
         """Distinct values of `scopes` or `tags` with the number of entries that carry them (3.9)."""
-        sql = (
-            "SELECT value, count(DISTINCT doc_id) FROM json_index "
-            "WHERE path = ? AND kind = 'string' GROUP BY value ORDER BY value"
-        )
+        # In the order of the index, so that a million of them are only read, not gathered.
+        pairs = "SELECT DISTINCT value, doc_id FROM json_index WHERE path = ? ORDER BY value, doc_id"
+        sql = f"SELECT value, count(*) FROM ({pairs}) GROUP BY value ORDER BY value"
         return [{"value": value, "entries": entries} for value, entries in self.rows(sql, (field,))]
 
     def has_value(self, field: str, value: str) -> bool:
         """Whether any entry carries exactly this scope or tag."""
-        sql = "SELECT 1 FROM json_index WHERE path = ? AND value = ? AND kind = 'string' LIMIT 1"
+        sql = "SELECT 1 FROM json_index WHERE path = ? AND value = ? LIMIT 1"
         return bool(self.rows(sql, (field, value)))
 
     def status(self) -> Row:
@@ -337,16 +351,30 @@ class Shelf:
             db.execute("DELETE FROM companion_pending WHERE id = ?", (pending,))
         return True
 
-    def drop_vectors(self, meta: Sequence[str], wants: Callable[[Document], bool]) -> int:
-        """Drop all vectors and what `meta` says of them, and note which entries want new ones; how many there were."""
+    def drop_vectors(self, metadata: str, wants: Callable[[Document], bool]) -> int:
+        """Drop all vectors, note which entries want new ones, and forget whose they were; how many there were.
+
+        Step by step, so that others may write meanwhile. Interrupted, it is begun again: until the end `metadata` says
+        that the rest is another model's. It also stays when somebody has made new ones by then.
+        """
         dropped = 0
-        with self._writing() as db:
-            for catalog in TABLES:
-                dropped += db.execute(f"UPDATE {catalog} SET embedding = NULL WHERE embedding IS NOT NULL").rowcount
-                for key, content in db.execute(f"SELECT {KEYS[catalog]}, content FROM {catalog}").fetchall():
-                    if wants(json.loads(content)):
-                        _want(db, catalog, key)
-            db.executemany("DELETE FROM meta WHERE k = ?", ((key,) for key in meta))
+        for catalog in TABLES:
+            columns = f"rowid, {KEYS[catalog]}, content, embedding IS NULL"
+            sql = f"SELECT {columns} FROM {catalog} WHERE rowid > ? ORDER BY rowid LIMIT ?"
+            last = -(2**63)
+            while found := self.rows(sql, (last, _STEP)):
+                with self._writing() as db:
+                    for id_, key, content, bare in found:
+                        if not bare:
+                            dropped += db.execute(
+                                f"UPDATE {catalog} SET embedding = NULL WHERE rowid = ?", (id_,)
+                            ).rowcount
+                        if wants(json.loads(content)):
+                            _want(db, catalog, key)
+                last = found[-1][0]
+        with self.together():
+            if not self.semantic.has_vectors():
+                self.set_meta(metadata, None)
         return dropped
 
     def _index(self, db: sqlite3.Connection, catalog: Table, key: str, content: Document) -> None:

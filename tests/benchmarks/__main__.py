@@ -22,6 +22,7 @@ from tests.benchmarks import (
     shelf,
     shelf_calls,
     shelf_large,
+    shelf_million,
     transcripts,
 )
 from tests.benchmarks.figures import Figure, machine
@@ -36,6 +37,7 @@ BENCHMARKS: dict[str, Callable[[Path], list[Figure]]] = {
     "writes": shelf.writes,
     "shelf-calls": shelf_calls.calls,
     "shelf-large": shelf_large.large,
+    "shelf-million": shelf_million.million,
     "recall": recall.recall,
     "retrieval": retrieval.retrieval,
     "queue": queue.throughput,

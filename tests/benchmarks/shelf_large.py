@@ -1,5 +1,6 @@
 """A shelf of 100,000 messages: writing, searching by one and by four, opening, size and memory."""
 
+import datetime
 import itertools
 import random
 import threading
@@ -15,6 +16,7 @@ from tests.shelf_server.child import Child
 MESSAGES, BATCH, SESSION = 100_000, 500, 60
 SINGLE, QUESTIONS, CALLERS = 1000, 200, 4
 WORDS_OF_A_MESSAGE, WORDS_OF_A_QUESTION, STOPPED = 80, 6, 60
+_FIRST = datetime.datetime(2024, 1, 1)
 _CHINESE = "部署窗口时间备份数据库连接失败重试配置文件错误日志服务器版本升级测试接口缓存用户权限"
 
 
@@ -47,19 +49,19 @@ def large(scratch: Path) -> list[Figure]:
     home, words = scratch / "home", Words()
     child = Child(home)
     idle = memory(child.process.pid) if child.result("ping") == {} else 0
-    rows = (_row(number, words.message()) for number in range(MESSAGES))
-    batched = _timed(lambda: [_take(child, batch) for batch in _batches(rows)])
+    rows = (row(number, words.message()) for number in range(MESSAGES))
+    batched = timed(lambda: [take(child, batch) for batch in batches(rows)])
     single = []
     for number in range(SINGLE):
         arguments = {"name": f"msg-single-{number}", "data": words.message(), "tags": ["message"], "scopes": ["s"]}
-        single.append(_timed(lambda given=arguments: child.call("knowledge_create", embed=False, **given)))
+        single.append(timed(lambda given=arguments: child.call("knowledge_create", embed=False, **given)))
     child.end()
     size = sum(file.stat().st_size for file in (home / "default").iterdir() if file.is_file())
     child = Child(home)
-    opened = _timed(lambda: child.call("knowledge_get", name="msg-single-1"))
+    opened = timed(lambda: child.call("knowledge_get", name="msg-single-1"))
     questions = [words.question() for _ in range(QUESTIONS)]
-    alone = _ask(child, questions)
-    scoped = _ask(child, questions, scopes=["project 7"], tags=["message"])
+    alone = ask(child, questions)
+    scoped = ask(child, questions, scopes=["project 7"], tags=["message"])
     used = memory(child.process.pid)
     child.end()
     return [
@@ -73,16 +75,16 @@ def large(scratch: Path) -> list[Figure]:
         Figure("search, P95", percentile(alone, 95) * 1000, "ms"),
         Figure("search in one project, P50", percentile(scoped, 50) * 1000, "ms"),
         Figure("search in one project, P95", percentile(scoped, 95) * 1000, "ms"),
-        *_four(home, questions),
+        *four(home, questions),
         Figure("shelf server that has opened nothing, memory", idle / 1e6, "MB", "< 30"),
         Figure("shelf server after 400 searches, memory", used / 1e6, "MB"),
     ]
 
 
-def _four(home: Path, questions: list[str]) -> list[Figure]:
+def four(home: Path, questions: list[str]) -> list[Figure]:
     children = [Child(home) for _ in range(CALLERS)]
     took: list[float] = []
-    threads = [threading.Thread(target=lambda child=child: took.extend(_ask(child, questions))) for child in children]
+    threads = [threading.Thread(target=lambda child=child: took.extend(ask(child, questions))) for child in children]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -95,30 +97,29 @@ def _four(home: Path, questions: list[str]) -> list[Figure]:
     ]
 
 
-def _ask(child: Child, questions: list[str], **narrowed: Any) -> list[float]:
+def ask(child: Child, questions: list[str], **narrowed: Any) -> list[float]:
     child.call("search", query="first", limit=1)
-    return [_timed(lambda q=question: child.call("search", query=q, limit=10, **narrowed)) for question in questions]
+    return [timed(lambda q=question: child.call("search", query=q, limit=10, **narrowed)) for question in questions]
 
 
-def _row(number: int, text: str) -> dict[str, Any]:
+def row(number: int, text: str) -> dict[str, Any]:
     session, ordinal = divmod(number, SESSION)
     content = {"data": text, "tags": ["message"], "scopes": [f"project {session % 40}"], "embed": False}
-    seconds = divmod(number, 60)
-    created = f"2026-{1 + number // 8_400:02}-01 {number // 3600 % 24:02}:{seconds[0] % 60:02}:{seconds[1]:02}.000"
+    created = (_FIRST + datetime.timedelta(minutes=number)).isoformat(" ", "milliseconds")
     return {"name": f"msg-{session:08x}-{ordinal}", "content": content, "created_at": created}
 
 
-def _batches(rows: Iterator[dict[str, Any]]) -> Iterator[list[dict[str, Any]]]:
+def batches(rows: Iterator[dict[str, Any]]) -> Iterator[list[dict[str, Any]]]:
     while batch := list(itertools.islice(rows, BATCH)):
         yield batch
 
 
-def _take(child: Child, batch: list[dict[str, Any]]) -> None:
+def take(child: Child, batch: list[dict[str, Any]]) -> None:
     answer = child.result("companion/import", {"shelf": "default", "knowledge": batch})
     assert answer["created"] == len(batch)
 
 
-def _timed(act: Any) -> float:
+def timed(act: Any) -> float:
     start = time.perf_counter()
     act()
     return time.perf_counter() - start

@@ -44,10 +44,10 @@ class Shelf:
         jse = arguments["jse"]
         if "$statement" in jse:
             return {"rows": self.statements[: jse["limit"]]}
-        (wanted,) = jse["$knowledge"]
-        if wanted[0] == "$like":
-            prefix = wanted[2].removesuffix("%")
-            rows = [row for row in self.knowledge if row["name"].startswith(prefix)]
+        wanted, *below = jse["$knowledge"]
+        if below:
+            assert (wanted[:2], below[0][:2]) == (["$gte", "name"], ["$lt", "name"])
+            rows = [row for row in self.knowledge if wanted[2] <= row["name"] < below[0][2]]
             return {"rows": rows[: jse["limit"]]}
         names = {wanted[2]} if wanted[0] == "$eq" else {part[2] for part in wanted[1:]}
         return {"rows": [row for row in self.knowledge if row["name"] in names]}
