@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, Any
 
-_CHUNK = 2**20  # characters
+_CHUNK = 2**18  # characters
 _DECODER = json.JSONDecoder()
 _BLANKS = " \t\r\n"
 _LISTS = ("knowledge", "statements")
@@ -27,7 +27,7 @@ def rows(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
                     yield name, row
             else:
                 text.value()
-            if text.next() != ",":
+            if text.next() == "}":
                 break
             text.take(",")
         text.take("}")
@@ -64,11 +64,11 @@ class _Text:
     def items(self) -> Iterator[Any]:
         """The values of a list."""
         self.take("[")
-        while self.next() != "]":
+        if self.next() != "]":
             yield self.value()
-            if self.next() != ",":
-                break
-            self.take(",")
+            while self.next() == ",":
+                self.take(",")
+                yield self.value()
         self.take("]")
 
     def value(self) -> Any:
