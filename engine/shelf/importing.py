@@ -21,7 +21,7 @@ from engine.shelf.export import Heard, copy_files, export_folder, nobody
 from engine.shelf.process import ShelfClient
 from engine.shelf.records import Entry, Record, Tally, as_object
 from engine.shelf.shelves import Shelf, command, list_shelves
-from engine.shelf.source import DATABASE, Source, find_source, open_read_only, stored, verify
+from engine.shelf.source import DATABASE, Source, find_source, not_readable, open_read_only, stored, verify
 
 _BATCH_RECORDS, _BATCH_CHARS = 200, 2**20
 _BATCH_PATIENCE = 60.0
@@ -148,9 +148,7 @@ def _read_back(source: Source, target: Path, arrived: _Arrived) -> Imported:
                 missing += found is None
                 other += found is not None and found != record
     except sqlite3.Error as error:
-        raise Environment(
-            "The import was not verified", f"The shelf cannot be read: {error}.", "Import again."
-        ) from error
+        raise not_readable(target, str(error)) from error
     if missing or other > len(arrived.different):
         raise Environment(
             "The import is not complete",

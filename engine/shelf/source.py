@@ -48,9 +48,9 @@ class Source:
                     with self.path.open("rb") as lines:
                         return max(sum(1 for _ in lines) - 2, 0)
         except sqlite3.Error as error:
-            raise _not_readable(self.path, str(error)) from error
+            raise not_readable(self.path, str(error)) from error
         except (OSError, ValueError, KeyError, TypeError) as error:
-            raise _not_readable(self.path, f"it is damaged ({type(error).__name__})") from error
+            raise not_readable(self.path, f"it is damaged ({type(error).__name__})") from error
 
     def records(self) -> Iterator[Record]:
         """All entries, then all statements. Blocks; holds one read transaction. Raises UserFixable."""
@@ -63,11 +63,11 @@ class Source:
                 except (ValueError, RecursionError):
                     self.unreadable.append(str(row.get("name") or f"{row.get('head')}, {row.get('relation')}"))
         except sqlite3.Error as error:
-            raise _not_readable(self.path, str(error)) from error
+            raise not_readable(self.path, str(error)) from error
         except OSError as error:
-            raise _not_readable(self.path, str(error.strerror)) from error
+            raise not_readable(self.path, str(error.strerror)) from error
         except (ValueError, RecursionError, KeyError, TypeError, AttributeError) as error:
-            raise _not_readable(self.path, f"it is damaged ({type(error).__name__})") from error
+            raise not_readable(self.path, f"it is damaged ({type(error).__name__})") from error
 
 
 def find_source(path: Path) -> Source:
@@ -79,7 +79,7 @@ def find_source(path: Path) -> Source:
         if (path / DATABASE).is_file():
             return Source("shelf", path / DATABASE, path / ARCHIVES)
         if (path / "data.duckdb").exists():
-            raise _not_readable(path, "it is in the layout of an older Hypatia", "Open it once with Hypatia.")
+            raise not_readable(path, "it is in the layout of an older Hypatia", "Open it once with Hypatia.")
     elif path.is_file():
         with path.open("rb") as file:
             start = file.read(256)
@@ -87,7 +87,7 @@ def find_source(path: Path) -> Source:
             return Source("shelf", path, path.parent / ARCHIVES if path.name == DATABASE else None)
         if LINES.encode() in start:
             return Source("lines", path)
-    raise _not_readable(path, "it is neither a shelf nor an export")
+    raise not_readable(path, "it is neither a shelf nor an export")
 
 
 def verify(source: Source) -> int:
@@ -98,22 +98,22 @@ def verify(source: Source) -> int:
     try:
         manifest = json.loads((folder / MANIFEST).read_text("utf-8"))
         if manifest["format_version"] != FORMAT:
-            raise _not_readable(folder, "it is in a newer format", "Update the companion.")
+            raise not_readable(folder, "it is in a newer format", "Update the companion.")
         files = {str(name): str(sha) for name, sha in manifest["files"].items()}
         for name, sha in files.items():
             file = folder / name
             if not file.resolve().is_relative_to(folder.resolve()) or file_sha256(file) != sha:
-                raise _not_readable(folder, f"{name} is not the file that was exported", "Export it again.")
+                raise not_readable(folder, f"{name} is not the file that was exported", "Export it again.")
     except OSError as error:
-        raise _not_readable(folder, f"{error.filename}: {error.strerror}", "Export it again.") from error
+        raise not_readable(folder, f"{error.filename}: {error.strerror}", "Export it again.") from error
     except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise _not_readable(folder, f"{MANIFEST} is damaged", "Export it again.") from error
+        raise not_readable(folder, f"{MANIFEST} is damaged", "Export it again.") from error
     tally = Tally()
     for record in source.records():
         tally.add(record)
     counts = manifest.get("knowledge_count"), manifest.get("statement_count")
     if (tally.knowledge, tally.statements) != counts or source.unreadable:
-        raise _not_readable(folder, "it holds fewer entries than its manifest says", "Export it again.")
+        raise not_readable(folder, "it holds fewer entries than its manifest says", "Export it again.")
     return len(files)
 
 
@@ -129,7 +129,7 @@ def open_read_only(database: Path) -> sqlite3.Connection:
         raise
     if version is None or version[0] not in ("1", "2", "3"):
         connection.close()
-        raise _not_readable(database, "it was written by a newer program", "Update the companion.")
+        raise not_readable(database, "it was written by a newer program", "Update the companion.")
     return connection
 
 
@@ -185,5 +185,6 @@ def _from_lines(path: Path) -> Iterator[dict[str, Any]]:
     raise ValueError("the end is missing")
 
 
-def _not_readable(path: Path, why: str, action: str = "Choose another one.") -> UserFixable:
+def not_readable(path: Path, why: str, action: str = "Choose another one.") -> UserFixable:
+    """The error for what holds no entries, or none that can be read."""
     return UserFixable("These entries cannot be read", f"{path}: {one_line(why)}.", action)
