@@ -1,4 +1,8 @@
-"""What Linux itself tells of folders: no thread waits, nothing looks in intervals, and a burst is read as one."""
+"""What Linux itself tells of folders: no thread waits, nothing looks in intervals, and a burst is read as one.
+
+Why no library: watchfiles 1.3 wakes up all the time; watchdog 7.1 keeps a thread for good, more for each root, and
+is silent about folders beyond the limit of watches; asyncinotify (4.4) starts other programs when it is loaded.
+"""
 
 import asyncio
 import ctypes
