@@ -190,7 +190,9 @@ def proposal_words(proposal: Proposal) -> str:
         "rule": tr("{agent} wants this to be a rule. It becomes one only if you accept it.", agent=proposal.agent),
         "reach": tr("{agent} wants this to hold in all projects.", agent=proposal.agent),
     }
-    unfiled = tr("{agent} said this, and its project is not known, so it cannot be accepted.", agent=proposal.agent)
+    unfiled = tr(
+        "{agent} said this, and its project is not known. Accept it for the one it is about.", agent=proposal.agent
+    )
     return why.get(proposal.why, unfiled)
 
 

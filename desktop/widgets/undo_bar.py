@@ -76,5 +76,9 @@ def step_line(step: Undoable) -> str:
             return tr("The shelf is named “{name}” now.", name=step.subject)
         case "discard":
             return tr("A task of “{name}” was discarded.", name=step.subject)
+        case "dismiss":
+            return tr("“{name}” is not mentioned any more.", name=step.subject)
+        case "refuse":
+            return tr("“{name}” was refused.", name=step.subject)
         case _:
             return step.subject

@@ -39,7 +39,7 @@ class ReviewWindow(QWidget):
     discard = Signal(object)  # task ids
     dismiss = Signal(object)  # keys of items
     take_over = Signal()
-    accept = Signal(str)  # id of a proposal
+    accept = Signal(str, str)  # id of a proposal, root of the project it is for or nothing
     refuse = Signal(str)
     open_conversation = Signal(str)
     open_settings = Signal(str)
@@ -53,6 +53,7 @@ class ReviewWindow(QWidget):
         self.setWindowIcon(app_icon())
         self._items: list[ReviewItem] = []
         self._routes: tuple[str, ...] = ()
+        self._projects: tuple[tuple[str, str], ...] = ()
         self._total = 0
         self._limit = PAGE
         self.question: QMessageBox | None = None
@@ -131,11 +132,21 @@ class ReviewWindow(QWidget):
         page.addLayout(foot)
         self.tell("")
 
-    def show_items(self, items: Sequence[ReviewItem], routes: Sequence[str] = (), total: int | None = None) -> None:
-        """What waits and the models in order; `total`: how many there are with those not in the list."""
-        if (list(items), tuple(routes)) == (self._items, self._routes) and total in (None, self._total):
+    def show_items(
+        self,
+        items: Sequence[ReviewItem],
+        routes: Sequence[str] = (),
+        total: int | None = None,
+        projects: Sequence[tuple[str, str]] = (),
+    ) -> None:
+        """What waits, the models in order, and root and label of the known projects.
+
+        `total`: how many there are with those not in the list.
+        """
+        shown = (list(items), tuple(routes), tuple(projects))
+        if shown == (self._items, self._routes, self._projects) and total in (None, self._total):
             return
-        self._items, self._routes = list(items), tuple(routes)
+        self._items, self._routes, self._projects = shown
         self._total = len(items) if total is None else total
         self._fill_kinds()
         self._show_cards()
@@ -184,7 +195,7 @@ class ReviewWindow(QWidget):
         items, now = self.shown(), self._now()
         clear(self._list)
         for item in items[: self._limit]:
-            card = ItemCard(item, self._routes, now)
+            card = ItemCard(item, self._routes, now, self._projects)
             card.pick.setChecked(item.key in picked)
             card.retry_pressed.connect(lambda id_, place: self.retry.emit([id_], place))
             card.discard_pressed.connect(lambda item: self._question([item]))

@@ -22,13 +22,15 @@ class ItemCard(QFrame):
     discard_pressed = Signal(object)
     dismiss_pressed = Signal(str)
     takeover_pressed = Signal()
-    accept_pressed = Signal(str)
+    accept_pressed = Signal(str, str)
     refuse_pressed = Signal(str)
     conversation_pressed = Signal(str)
     settings_pressed = Signal(str)
     picked = Signal()
 
-    def __init__(self, item: ReviewItem, routes: Sequence[str], now: float) -> None:
+    def __init__(
+        self, item: ReviewItem, routes: Sequence[str], now: float, projects: Sequence[tuple[str, str]] = ()
+    ) -> None:
         super().__init__()
         self.item = item
         self.title = item_title(item)
@@ -63,11 +65,11 @@ class ItemCard(QFrame):
             inside.addLayout(past)
         self._buttons = spaced(QHBoxLayout())
         self._buttons.addStretch()
-        self._add_buttons(routes)
+        self._add_buttons(routes, projects)
         inside.addLayout(self._buttons)
         spaced(QVBoxLayout(self)).addWidget(frame)
 
-    def _add_buttons(self, routes: Sequence[str]) -> None:
+    def _add_buttons(self, routes: Sequence[str], projects: Sequence[tuple[str, str]]) -> None:
         item = self.item
         if item.session_id:
             self._button(tr("Open conversation"), lambda: self.conversation_pressed.emit(item.session_id))
@@ -81,16 +83,25 @@ class ItemCard(QFrame):
         if (proposal := item.proposal) is not None:
             self._button(tr("Refuse"), lambda: self._settle(self.refuse_pressed, proposal.id))
             if proposal.why != "unfiled":
-                self._button(tr("Accept"), lambda: self._settle(self.accept_pressed, proposal.id))
+                self._button(tr("Accept"), partial(self._settle, self.accept_pressed, proposal.id, ""))
+            elif projects:
+                self._menu(
+                    tr("Accept for"),
+                    [
+                        (f"{label} — {root}", partial(self._settle, self.accept_pressed, proposal.id, root))
+                        for root, label in projects
+                    ],
+                )
         if (task := item.task) is not None:
             self.discard = self._button(tr("Discard…"), lambda: self.discard_pressed.emit(item))
             self.others = self._other_models(routes if task.kind in ASKS_A_MODEL else ())
             self.retry = self._button(tr("Retry"), lambda: self._retry(None))
 
-    def _button(self, label: str, action: Callable[[], object]) -> QPushButton:
+    def _button(self, label: str, action: Callable[[], object] | None = None) -> QPushButton:
         button = QPushButton(label)
         button.setAccessibleName(f"{label}: {self.title}")
-        button.clicked.connect(lambda: action())
+        if action is not None:
+            button.clicked.connect(lambda: action())
         self._buttons.addWidget(button)
         return button
 
@@ -120,26 +131,26 @@ class ItemCard(QFrame):
             return None
         if len(routes) == 2:
             return self._button(literal(tr("Retry with {route}", route=routes[1])), lambda: self._retry(1))
-        menu = QMenu(self)
-        for place, route in enumerate(routes[1:], 1):
-            menu.addAction(literal(route)).triggered.connect(partial(self._chosen, place))
-        button = QPushButton(tr("Retry with"))
-        button.setAccessibleName(f"{button.text()}: {self.title}")
-        button.setMenu(menu)
-        self._buttons.addWidget(button)
-        return button
+        return self._menu(
+            tr("Retry with"), [(route, partial(self._retry, place)) for place, route in enumerate(routes[1:], 1)]
+        )
 
-    def _chosen(self, place: int, _checked: bool = False) -> None:
-        self._retry(place)
+    def _menu(self, label: str, choices: Sequence[tuple[str, Callable[[], object]]]) -> QPushButton:
+        button = self._button(label)
+        menu = QMenu(button)
+        for text, action in choices:
+            menu.addAction(literal(text)).triggered.connect(lambda _, action=action: action())
+        button.setMenu(menu)
+        return button
 
     def _retry(self, place: int | None) -> None:
         assert self.item.task is not None
         self.setEnabled(False)
         self.retry_pressed.emit(self.item.task.task_id, place)
 
-    def _settle(self, signal: SignalInstance, id_: str) -> None:
+    def _settle(self, signal: SignalInstance, *what: str) -> None:
         self.setEnabled(False)
-        signal.emit(id_)
+        signal.emit(*what)
 
     def _take_over(self) -> None:
         self.setEnabled(False)

@@ -48,6 +48,7 @@
     <message><source>A summary appears here when enough was said, or when you press Summarise now.</source><translation>内容足够多时，或按“立即总结”后，摘要会显示在这里。</translation></message>
     <message><source>A task of “{name}” was discarded.</source><translation>“{name}”的一个任务已放弃。</translation></message>
     <message><source>Accept</source><translation>接受</translation></message>
+    <message><source>Accept for</source><translation>采纳到</translation></message>
     <message><source>Activity</source><translation>活动</translation></message>
     <message><source>Address</source><translation>地址</translation></message>
     <message><source>Address of the server, https://…/v1</source><translation>服务器地址，https://…/v1</translation></message>
@@ -531,7 +532,7 @@
     <message><source>the settings of this model</source><translation>此模型的设置</translation></message>
     <message><source>tokens</source><translation>token</translation></message>
     <message><source>unknown price</source><translation>价格未知</translation></message>
-    <message><source>{agent} said this, and its project is not known, so it cannot be accepted.</source><translation>这是 {agent} 所说的内容，但所属项目未知，因此无法接受。</translation></message>
+    <message><source>{agent} said this, and its project is not known. Accept it for the one it is about.</source><translation>{agent} 说了这些，但不知道属于哪个项目。请为它所属的项目采纳。</translation></message>
     <message><source>{agent} wants this to be a rule. It becomes one only if you accept it.</source><translation>{agent} 希望将此作为规则。只有你接受后才会成为规则。</translation></message>
     <message><source>{agent} wants this to hold in all projects.</source><translation>{agent} 希望此内容适用于所有项目。</translation></message>
     <message><source>{calls}, {sent} tokens sent, {received} received</source><translation>{calls}，发送 {sent} 个 token，接收 {received} 个</translation></message>
@@ -621,8 +622,10 @@
     <message><source>{week} of them in the last 7 days, {month} in the last 30 days</source><translation>其中最近 7 天 {week} 个，最近 30 天 {month} 个</translation></message>
     <message><source>{what}, per million tokens</source><translation>{what}，每百万 token</translation></message>
     <message><source>“{name}” is forgotten. Undo records it again from its log.</source><translation>已遗忘“{name}”。撤销会从其日志重新记录。</translation></message>
+    <message><source>“{name}” is not mentioned any more.</source><translation>不再提示“{name}”。</translation></message>
     <message><source>“{name}” was changed again since.</source><translation>“{name}”此后又被更改。</translation></message>
     <message><source>“{name}” was changed.</source><translation>“{name}”已更改。</translation></message>
+    <message><source>“{name}” was refused.</source><translation>已拒绝“{name}”。</translation></message>
     <message><source>“{title}” is being forgotten…</source><translation>正在遗忘“{title}”…</translation></message>
 </context>
 <context>

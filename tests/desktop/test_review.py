@@ -8,6 +8,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QLabel, QPushButton
 
 from desktop.windows.review import PAGE, ReviewWindow
+from engine.memory.answers import Where
 from engine.views import Attempt, FailedTask, Proposal, ReviewItem, ReviewKind
 from tests.desktop.living import living, talk
 from tests.desktop.samples import FAILED, ITEMS, task_item
@@ -124,24 +125,52 @@ def test_each_kind_has_the_actions_that_settle_it(window) -> None:
 
 
 def test_what_an_agent_proposes_is_accepted_or_refused(window) -> None:
-    told: list[tuple[str, str]] = []
-    window.accept.connect(lambda id_: told.append(("accept", id_)))
+    told: list[tuple[str, ...]] = []
+    window.accept.connect(lambda id_, root: told.append(("accept", id_, root)))
     window.refuse.connect(lambda id_: told.append(("refuse", id_)))
     proposals = [
         Proposal(str(n), "rule", "Locks", "Lock A before B", "user", "demo", "Codex", why, 1)
         for n, why in enumerate(("rule", "reach", "unfiled"))
     ]
-    window.show_items(
-        [ReviewItem(f"memory:{one.id}", ReviewKind.MEMORY, one.title, one.text, 1, proposal=one) for one in proposals]
-    )
+    items = [
+        ReviewItem(f"memory:{one.id}", ReviewKind.MEMORY, one.title, one.text, 1, proposal=one) for one in proposals
+    ]
+    window.show_items(items)
+    assert buttons(window.cards()[2]) == ["Refuse"], "no project is known yet"
+    window.show_items(items, projects=[("/home/alex/a&b", "a&b"), ("/srv/demo", "demo")])
     first, second, unfiled = window.cards()
     said = " ".join(label.text() for label in first.findChildren(QLabel))
     assert "Codex wants this to be a rule." in said and "Lock A before B" in said
-    assert buttons(unfiled) == ["Refuse"]
+    assert buttons(unfiled) == ["Refuse", "Accept for"]
     for card, label in ((first, "Accept"), (second, "Refuse")):
         next(button for button in card.findChildren(QPushButton) if button.text() == label).click()
         assert not card.isEnabled()
-    assert told == [("accept", "0"), ("refuse", "1")]
+    menu = next(button.menu() for button in unfiled.findChildren(QPushButton) if button.menu())
+    assert [action.text() for action in menu.actions()] == ["a&&b — /home/alex/a&&b", "demo — /srv/demo"]
+    menu.actions()[1].trigger()
+    assert not unfiled.isEnabled()
+    assert told == [("accept", "0", ""), ("refuse", "1"), ("accept", "2", "/srv/demo")]
+
+
+async def test_a_statement_from_nowhere_is_refused_wanted_back_and_accepted_for_a_project(tmp_path, until) -> None:
+    talk(tmp_path)
+    async with living(tmp_path, answer="all") as one:
+        await until(lambda: one.engine.status().logged_today == 2)
+        one.companion.open_review()
+        review = one.companion.review_window
+        assert review is not None
+        await one.engine.memory.statements.remember(Where(None, "", "dsh"), "The port is 8080.", title="Port")
+        await until(lambda: [buttons(card) for card in review.cards()] == [["Refuse", "Accept for"]])
+        review.cards()[0].findChildren(QPushButton)[0].click()
+        await until(lambda: not review.cards() and review.undo.isVisible())
+        assert review.undo.text.text() == "“Port” was refused."
+        review.undo.undo.click()
+        await until(lambda: len(review.cards()) == 1)
+        [button] = [button for button in review.cards()[0].findChildren(QPushButton) if button.menu()]
+        button.menu().actions()[0].trigger()
+        await until(lambda: not review.cards())
+        counts = await one.engine.memory.counts()
+        assert counts["stored"] == 1 and "proposed" not in counts
 
 
 def test_the_filter_looks_at_words_and_kinds(window) -> None:
@@ -230,7 +259,8 @@ async def test_the_list_and_the_badge_agree_whatever_waits(tmp_path, until) -> N
             log.dismiss.click()
             await until(lambda: len(review.cards()) == 3)
             await until(lambda: one.companion.menu.review.text() == "&Review… (3)")
-            await one.engine.review.mention([log.item.key])
+            assert review.undo.text.text() == f"“{log.title}” is not mentioned any more."
+            review.undo.undo.click()
             await until(lambda: len(review.cards()) == 4)
             review.cards()[1].settings_pressed.emit("Models")
             settings = one.companion.settings_window
