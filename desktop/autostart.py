@@ -1,7 +1,6 @@
 """Start at login, through the place each system reads (platform.md 6). Off until a person ticks it."""
 
 import os
-import plistlib
 import subprocess
 import sys
 from collections.abc import Mapping
@@ -49,6 +48,8 @@ def desktop_entry(command: list[str]) -> str:
 
 def launch_agent(command: list[str]) -> bytes:
     """The macOS launch agent."""
+    import plistlib  # macOS only
+
     return plistlib.dumps(
         {
             "Label": APP_ID,

@@ -8,7 +8,6 @@ as it is: nothing has to be built, and the sentences of the engine are met by pa
 import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from xml.etree import ElementTree
 
 from PySide6.QtCore import QCoreApplication, QLibraryInfo, QLocale, QTranslator
 
@@ -47,6 +46,8 @@ def use(choice: str) -> None:
 
 def read(path: Path) -> Catalogue:
     """The texts of a Linguist file by context; a text that is not translated yet is empty."""
+    from xml.etree import ElementTree  # English needs none of it
+
     return {
         context.findtext("name", ""): {
             message.findtext("source", ""): message.findtext("translation", "") for message in context.iter("message")

@@ -26,6 +26,9 @@ def main() -> int:
     if sentence := missing_sentence():
         print(sentence, file=sys.stderr)  # noqa: T201
         return 1
+    from desktop import plain_imports
+
+    plain_imports.take_back()
     if own_check:
         from desktop.self_test import run as check
 

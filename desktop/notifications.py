@@ -1,7 +1,6 @@
 """What a person needs to know, through the desktop's own service, else the tray bubble, else the status line."""
 
 import asyncio
-import html
 import logging
 import sys
 import time
@@ -87,7 +86,7 @@ class DesktopService:
                 if reply.header.message_type is not MessageType.method_return:
                     return False
                 if "body-markup" in reply.body[0]:
-                    body = html.escape(body, quote=False)
+                    body = body.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
                 values = (NAME, 0, "", title, body, labels, hints, SHOWN_MS)
                 reply = await self._router.send_and_get_reply(
                     new_method_call(address, "Notify", "susssasa{sv}i", values)

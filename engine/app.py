@@ -5,7 +5,6 @@ import logging
 import sqlite3
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from importlib import metadata
 from pathlib import Path
 from typing import Any
 
@@ -57,7 +56,7 @@ from engine.models.providers import PROVIDERS, Provider, declared, key_variables
 from engine.models.routes import sanitise
 from engine.notices import Notices
 from engine.overview import Overview
-from engine.paths import APP, Home
+from engine.paths import VERSION, Home
 from engine.pipeline import housekeeping, on_demand
 from engine.pipeline.consolidate import consider
 from engine.pipeline.queue import Task, TaskKey
@@ -116,7 +115,7 @@ class Engine:
         self.undo = Undo(self.bus, now)
         self.agents = Agents.of(home, settings)
         self.has_window = False
-        self.version = metadata.version(APP)
+        self.version = VERSION
         self.following = False
         self.swept = Sweep()
         self.tasks_done = 0
@@ -929,7 +928,7 @@ async def show_running(home: Home) -> bool:
 
 async def end_older(home: Home) -> bool:
     """Where the engine that holds the lock is of an older version, have it end; whether it did. Raises NotReachable."""
-    return await instance.end_older(home, metadata.version(APP))
+    return await instance.end_older(home, VERSION)
 
 
 async def remove(home: Home, *, everything: bool) -> list[Trace]:

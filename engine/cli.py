@@ -4,14 +4,13 @@ import argparse
 import asyncio
 import logging
 from collections.abc import Sequence
-from importlib import metadata
 
 from engine.commands import agents, doctor, keep, memory, run, servers, settings, shelves, status, summarize, tasks
 from engine.commands.answering import FAILED, UNREACHABLE, USAGE, Run, WrongUsage, complain, offer_json, out, say
 from engine.errors import CompanionError
 from engine.instance import NotReachable
 from engine.jsonrpc import RpcError
-from engine.paths import APP, Home
+from engine.paths import APP, VERSION, Home
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -75,5 +74,5 @@ class _Version(argparse.Action):
         super().__init__(option_strings, dest, nargs=0, help=help)
 
     def __call__(self, parser: argparse.ArgumentParser, *_: object) -> None:
-        out(f"{APP} {metadata.version(APP)}")
+        out(f"{APP} {VERSION}")
         parser.exit()

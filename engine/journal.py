@@ -13,12 +13,11 @@ import sys
 import time
 import traceback
 from collections.abc import Iterator
-from importlib import metadata
 from pathlib import Path
 from types import TracebackType
 
 from engine.errors import CompanionError
-from engine.paths import APP, Home, write_private
+from engine.paths import APP, VERSION, Home, write_private
 from engine.policy.redact import redact
 
 type ErrorInfo = tuple[type[BaseException], BaseException, TracebackType | None] | tuple[None, None, None]
@@ -89,7 +88,7 @@ class _Crashes(logging.Handler):
 
 def _report(home: Home, lines: list[str]) -> None:
     head = [
-        f"{APP} {metadata.version(APP)}{' (frozen)' if getattr(sys, 'frozen', False) else ''}",
+        f"{APP} {VERSION}{' (frozen)' if getattr(sys, 'frozen', False) else ''}",
         f"Python {platform.python_version()}, {platform.platform()}",
         time.strftime("%Y-%m-%d %H:%M:%S %z"),
         "",

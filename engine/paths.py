@@ -10,6 +10,7 @@ from pathlib import Path
 import platformdirs
 
 APP = "hypatia-companion"
+VERSION = "0.1.0"  # as in pyproject.toml; asking the installed package loads two megabytes
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,8 @@ from pathlib import Path
 
 import pytest
 
+from engine.paths import APP, VERSION
+
 ROOT = Path(__file__).resolve().parent.parent
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
 LOCK = (ROOT / "requirements.lock").read_text()
@@ -88,6 +90,10 @@ def test_lock_pins_what_the_project_asks_for() -> None:
     for requirement in wanted:
         name, version = re.fullmatch(r"([a-z0-9-]+)(?:\[[a-z,]+\])?==([^;\s]+)\s*(?:;.*)?", requirement, re.I).groups()
         assert locked()[name.lower()] == version
+
+
+def test_the_program_says_the_version_of_the_project() -> None:
+    assert VERSION == PROJECT["project"]["version"] == importlib.metadata.version(APP)
 
 
 def test_every_locked_package_has_a_hash() -> None:

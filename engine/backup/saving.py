@@ -13,7 +13,6 @@ import time
 import zipfile
 from collections.abc import Iterator
 from dataclasses import dataclass
-from importlib import metadata
 from pathlib import Path
 from typing import IO
 
@@ -21,7 +20,7 @@ from engine.backup.swap import REGISTRY, SETTINGS, At, unfinished, unheard
 from engine.backup.words import damaged, in_words, interrupted
 from engine.errors import UserFixable
 from engine.ledger.upgrade import copy
-from engine.paths import APP, Home
+from engine.paths import APP, VERSION, Home
 from engine.policy.redact import redact
 
 FORMAT = 1
@@ -124,7 +123,7 @@ class _Writer:
         self._text(REGISTRY, json.dumps({"shelves": inner}, ensure_ascii=False, indent=2))
         manifest = {
             "format": FORMAT,
-            "program": f"{APP} {metadata.version(APP)}",
+            "program": f"{APP} {VERSION}",
             "made": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(self._now)),
             "ledger": version,
             "files": self._files,

@@ -9,13 +9,12 @@ import stat
 import tempfile
 import time
 from collections.abc import Iterator
-from importlib import metadata
 
 from engine.backup import swap
 from engine.doctor.finding import Finding, fault, fine, note
 from engine.ledger import upgrade
 from engine.ledger.schema import MIGRATIONS
-from engine.paths import APP, Home
+from engine.paths import APP, VERSION, Home
 from engine.settings.store import Settings
 
 _LITTLE, _VERY_LITTLE = 2 << 30, 200 << 20  # bytes left on the disk
@@ -27,7 +26,7 @@ def versions() -> Iterator[Finding]:
     """What runs here."""
     yield fine(
         "versions",
-        f"{APP} {metadata.version(APP)}, Python {platform.python_version()}, SQLite {sqlite3.sqlite_version}, "
+        f"{APP} {VERSION}, Python {platform.python_version()}, SQLite {sqlite3.sqlite_version}, "
         f"{platform.system()} {platform.release()} {platform.machine()}",
     )
 

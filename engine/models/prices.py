@@ -4,7 +4,6 @@ Prices change, and are no promise: a person's own (`models.prices`) come first. 
 and is not guessed.
 """
 
-import ipaddress
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -184,6 +183,8 @@ def known_prices(provider_id: str) -> tuple[Row, ...]:
 
 def is_own_machine(host: str) -> bool:
     """Whether an address is this machine, or one in the same private network."""
+    import ipaddress  # only where an address has to be looked at
+
     try:
         return ipaddress.ip_address(host).is_private
     except ValueError:

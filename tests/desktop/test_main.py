@@ -50,6 +50,16 @@ def absent(*names: str):
     return load
 
 
+def test_pyside_reads_no_source_of_what_is_imported() -> None:
+    code = (
+        "import linecache; from desktop import plain_imports;"
+        "plain_imports.take_back(); import desktop.app, desktop.companion, engine.app;"
+        "print(sorted(path for path in linecache.cache if 'desktop' in path or 'engine' in path))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"
+
+
 def test_a_missing_library_is_named_with_its_package() -> None:
     env = {"DISPLAY": ":0"}
     assert missing_sentence(env, "linux", absent()) == ""

@@ -1,6 +1,5 @@
 """What connecting or disconnecting an agent would change, worked out on the files as they are; nothing is written."""
 
-import difflib
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -183,6 +182,8 @@ def _diff(before: Sequence[str], after: Sequence[str], name: str) -> list[str]:
     tail = min(_in_common(before[::-1], after[::-1]), min(len(before), len(after)) - head)
     first, last = max(head - _AROUND, 0), max(tail - _AROUND, 0)
     old, new = before[first : len(before) - last], after[first : len(after) - last]
+    import difflib  # only when a person looks at a change
+
     lines = list(difflib.unified_diff(old, new, name, name, n=_AROUND, lineterm=""))
     for place, line in enumerate(lines):
         if hunk := _HUNK.fullmatch(line):
