@@ -24,7 +24,7 @@ async def listed(http: "Http", route: Route, key: str) -> list[str]:
     names = {
         name
         for row in (rows if isinstance(rows, list) else ())
-        if isinstance(row, dict) and isinstance(name := row.get("id", row.get("name")), str) and name
+        if isinstance(row, dict) and isinstance(name := row.get("id", row.get("name")), str) and name.strip()
     }
     if not names:
         sentence = f"{label} lists no models."

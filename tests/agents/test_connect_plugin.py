@@ -84,7 +84,7 @@ if NODE:  # everywhere else only the text of the file is looked at
         [(version, {"kind": "plugin", "plugin": "hypatia-companion", "form": "recall"}) for version in range(4)]
         + [(version, {"kind": "plugin:hypatia-companion", "form": "recall"}) for version in (4, 5)],
     )
-    async def test_recall_enters_with_the_source_of_the_sessions_format(
+    async def test_aux_01_recall_enters_with_the_source_of_the_sessions_format(
         tmp_path: Path, version: int, source: dict[str, str]
     ) -> None:
         async with App(tmp_path, "<memory>tabs, since 2024</memory>") as app:

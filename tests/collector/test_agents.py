@@ -442,7 +442,7 @@ async def test_unknown_records_are_counted_and_a_moved_format_is_noticed(tmp_pat
         assert await agents.moved(time.time() + 5 * 86_400) == {}
 
 
-async def test_our_own_recall_is_never_logged(tmp_path: Path) -> None:
+async def test_aux_02_our_own_recall_is_never_logged(tmp_path: Path) -> None:
     async with memory(tmp_path, caps=Caps(tools=True)) as m:
         talk = Claude(m.claude)
         talk.record(

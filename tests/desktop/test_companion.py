@@ -12,6 +12,7 @@ from engine.events import MessagesLogged, ShelfSwitched
 from engine.views import State
 from tests.desktop.living import Living, living, talk
 from tests.pipeline.talk import answer
+from tests.test_shelf_care import hypatia_program
 from tests.tools.model_server import ModelServer, ok, status
 
 MODELS = "consolidation.models"
@@ -101,6 +102,28 @@ async def test_switching_the_shelf_says_so_everywhere(tmp_path, until) -> None:
         settings.shelves.disconnect_shelf.emit("default")
         await until(lambda: "default is disconnected" in settings.shelves.line.text())
         await until(lambda: settings.shelves.list.topLevelItemCount() == 1)
+
+
+async def test_view_31_a_listing_that_fails_leaves_the_last_one_and_is_asked_for_again(tmp_path, until) -> None:
+    async with living(tmp_path, answer="now") as one:
+
+        def listed() -> list[str]:
+            return [action.text() for action in one.companion.menu.shelf_menu.actions()]
+
+        await until(lambda: "default" in listed())
+        program, away = hypatia_program(tmp_path), tmp_path / "away"
+        one.engine.settings.set("binaries", [program])
+        await until(lambda: one.engine.status().server == "hypatia")
+        await one.engine.connect_shelf(tmp_path / "second")
+        await until(lambda: "second" in listed())
+        Path(program).rename(away)
+        one.companion.menu.aboutToShow.emit()
+        await until(lambda: one.companion.said)
+        assert {"default", "second"} <= set(listed())
+        away.rename(program)
+        await one.engine.connect_shelf(tmp_path / "another")
+        one.companion.menu.aboutToShow.emit()
+        await until(lambda: "another" in listed())
 
 
 async def test_a_folder_that_is_none_is_refused_in_a_sentence(tmp_path, until) -> None:

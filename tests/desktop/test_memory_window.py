@@ -150,6 +150,26 @@ async def test_a_conversation_shows_what_became_of_it(tmp_path, until) -> None:
         assert page.rows.row(page.table.currentIndex()).session_id == "session-1"
 
 
+async def test_view_27_an_answer_for_what_was_left_meanwhile_is_dropped(tmp_path, until) -> None:
+    async with living(tmp_path, answer="now") as one:
+        _, page = open_page(one, "conversations", ConversationsPage)
+        answer, shown = asyncio.Event(), []
+
+        async def late() -> str:
+            await answer.wait()
+            return "session-1"
+
+        async def soon() -> str:
+            return "session-2"
+
+        page.ask("one of two", late, shown.append)
+        page.ask("one of two", soon, shown.append)
+        await until(lambda: shown == ["session-2"])
+        answer.set()
+        await until(lambda: "memory: one of two" not in one.companion._supervisor.names())
+        assert shown == ["session-2"]
+
+
 async def test_the_filter_narrows_the_list_and_says_when_nothing_fits(tmp_path, until, qtbot) -> None:
     decide(tmp_path)
     talk(tmp_path, "session-2")
@@ -360,7 +380,7 @@ async def test_the_language_changes_with_the_page_open(tmp_path, until) -> None:
             i18n.use("en")
 
 
-async def test_a_shelf_that_is_gone_is_said_on_the_page(tmp_path, until) -> None:
+async def test_set_09_a_shelf_that_is_gone_stays_chosen_and_is_said_on_the_page(tmp_path, until) -> None:
     decide(tmp_path)
     async with living(tmp_path, answer="all") as one:
         await summarised(one, until)
@@ -369,6 +389,7 @@ async def test_a_shelf_that_is_gone_is_said_on_the_page(tmp_path, until) -> None
         page.words.setText("ferry")
         await until(lambda: page.line.isVisible())
         assert "a-shelf-that-is-none" in page.line.text() and "Error" not in page.line.text()
+        assert one.engine.settings.get("shelf") == "a-shelf-that-is-none"
 
 
 def living_objects() -> dict[str, int]:

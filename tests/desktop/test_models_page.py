@@ -47,7 +47,7 @@ def order(settings: Settings) -> list[str]:
     return [route["model"] for route in settings.get(MODELS)]
 
 
-def test_the_order_is_changed_by_the_keyboard_which_stays_at_the_model(window, settings, qtbot) -> None:
+def test_set_01_the_order_is_changed_by_the_keyboard_which_stays_at_the_model(window, settings, qtbot) -> None:
     models = window.models
     models.cards()[0].grip.setFocus()
     qtbot.keyClick(models.cards()[0].grip, Qt.Key.Key_Down, Qt.KeyboardModifier.AltModifier)
@@ -61,6 +61,9 @@ def test_the_order_is_changed_by_the_keyboard_which_stays_at_the_model(window, s
     qtbot.keyClick(models.cards()[2].effort, Qt.Key.Key_Up, Qt.KeyboardModifier.AltModifier)
     assert order(settings) == ["two", "one", "three"]
     assert models.cards()[1].effort.hasFocus()
+    models.cards()[0].grip.setFocus()
+    qtbot.keyClick(models.cards()[0].grip, Qt.Key.Key_Up, Qt.KeyboardModifier.AltModifier)
+    assert order(settings) == ["two", "one", "three"]  # the first one stays the first
 
 
 @pytest.mark.parametrize(
@@ -70,8 +73,8 @@ def test_the_order_is_changed_by_the_keyboard_which_stays_at_the_model(window, s
         (0, 2, "lower", ["two", "three", "one"]),
         (2, 0, "upper", ["three", "one", "two"]),
         (2, 1, "upper", ["one", "three", "two"]),
-        (1, 1, "lower", ["one", "two", "three"]),
-        (0, 1, "upper", ["one", "two", "three"]),
+        pytest.param(1, 1, "lower", ["one", "two", "three"], id="SET-02 onto itself"),
+        pytest.param(0, 1, "upper", ["one", "two", "three"], id="SET-02 before the next"),
     ],
 )
 def test_the_order_is_changed_by_dragging(window, settings, qtbot, card: int, over: int, half: str, result) -> None:
@@ -89,7 +92,7 @@ def test_the_order_is_changed_by_dragging(window, settings, qtbot, card: int, ov
     assert models.line.isHidden() and order(settings) == result
 
 
-def test_a_click_on_the_grip_moves_nothing(window, settings, qtbot) -> None:
+def test_set_02_a_click_on_the_grip_moves_nothing(window, settings, qtbot) -> None:
     qtbot.mouseClick(window.models.cards()[0].grip, Qt.MouseButton.LeftButton)
     assert order(settings) == ["one", "two", "three"]
 
@@ -103,7 +106,7 @@ def test_removing_the_last_model_leaves_the_keyboard_somewhere(window, settings,
     assert window.models.adding.provider.hasFocus()
 
 
-def test_the_effort_offered_is_the_one_declared(window, settings, qtbot) -> None:
+def test_set_05_set_06_the_effort_offered_is_the_one_declared(window, settings, qtbot) -> None:
     adding = window.models.adding
     offered = lambda: [adding.effort.itemText(i) for i in range(adding.effort.count())]  # noqa: E731
     assert offered() == ["default"]
@@ -118,6 +121,26 @@ def test_the_effort_offered_is_the_one_declared(window, settings, qtbot) -> None
     window.refresh()
     [card] = window.models.cards()
     assert card.effort.currentText() == "high (not declared)" and card.effort.currentData() == "high"
+
+
+def test_set_03_the_list_shows_the_stored_order(window, settings, qtbot) -> None:
+    ids = [one.id for one in PROVIDERS]
+    stored = [{"provider": name, "model": "m", "baseUrl": "http://127.0.0.1:9/v1"} for name in reversed(ids)]
+    settings.set(MODELS, stored)
+    window.refresh()
+    assert [card.name for card in window.models.cards()] == [f"{name}/m" for name in reversed(ids)]
+
+
+def test_set_04_a_model_of_an_unknown_provider_stays_listed_with_its_effort_and_can_go(window, settings, qtbot) -> None:
+    gone = {"provider": "gone-lab", "model": "old", "baseUrl": "http://127.0.0.1:9/v1", "reasoningEffort": "high"}
+    settings.set(MODELS, [gone, *THREE])
+    window.refresh()
+    card = window.models.cards()[0]
+    assert (card.name, card.effort.currentText()) == ("gone-lab/old", "high (not declared)")
+    window.models.cards()[1].down.click()
+    assert settings.get(MODELS)[0] == gone
+    window.models.cards()[0].remove.click()
+    assert order(settings) == ["two", "one", "three"]
 
 
 def test_a_server_of_ones_own_needs_an_address(window, settings) -> None:
@@ -212,8 +235,8 @@ def test_what_leaves_the_machine_is_said(window) -> None:
         assert note.text.text().startswith("Nothing: ")
 
 
-async def test_names_are_asked_of_the_provider_and_its_refusal_is_said(tmp_path, until: Callable) -> None:
-    with ModelServer([listing("qwen3:8b", "gpt-oss"), status(500)]) as server:
+async def test_set_07_names_are_asked_of_the_provider_and_blank_ones_left_out(tmp_path, until: Callable) -> None:
+    with ModelServer([listing("qwen3:8b", "", "gpt-oss", " "), status(500)]) as server:
         async with living(tmp_path, answer="now") as one:
             window = one.companion.open_settings("models")
             adding = window.models.adding

@@ -136,7 +136,7 @@ async def test_killed_at_any_step_the_old_file_or_the_new_one_is_there_whole(ste
     assert {found.name for found in tmp_path.iterdir()} == {path.name, kept(path).name}
 
 
-async def test_a_step_that_fails_leaves_the_old_file(tmp_path: Path) -> None:
+async def test_case_86_a_step_that_fails_leaves_the_old_file(tmp_path: Path) -> None:
     path = fixture(2, tmp_path)
     with contextlib.closing(sqlite3.connect(path)) as db:
         db.execute("CREATE TABLE task_attempt (mine)")

@@ -9,12 +9,12 @@ from engine.memory.ranking import DAY, haystack, score, tokens
 @pytest.mark.parametrize(
     ("text", "question", "age", "passed", "total", "matched", "asked"),
     [
-        pytest.param("the build uses pnpm", "pnpm build", 0, False, 0.8, 2, 2, id="44"),
-        pytest.param("the build uses pnpm", "pnpm build", 0, True, 1.0, 2, 2, id="45"),
-        pytest.param("the build uses pnpm", "pnpm build", 45, False, 0.7, 2, 2, id="46"),
-        pytest.param("the build uses pnpm", "pnpm lockfile build cache", 0, False, 0.5, 2, 4, id="47"),
-        pytest.param("staging deploys from main", "deploy staging main branch", 120, False, 0.45, 3, 4, id="49"),
-        pytest.param("构建使用 pnpm", "构建用什么", 9, False, 0.38, 1, 3, id="50"),
+        pytest.param("the build uses pnpm", "pnpm build", 0, False, 0.8, 2, 2, id="CASE-44"),
+        pytest.param("the build uses pnpm", "pnpm build", 0, True, 1.0, 2, 2, id="CASE-45"),
+        pytest.param("the build uses pnpm", "pnpm build", 45, False, 0.7, 2, 2, id="CASE-46"),
+        pytest.param("the build uses pnpm", "pnpm lockfile build cache", 0, False, 0.5, 2, 4, id="CASE-47"),
+        pytest.param("staging deploys from main", "deploy staging main branch", 120, False, 0.45, 3, 4, id="CASE-49"),
+        pytest.param("构建使用 pnpm", "构建用什么", 9, False, 0.38, 1, 3, id="CASE-50"),
     ],
 )
 def test_case(text: str, question: str, age: int, passed: bool, total: float, matched: int, asked: int) -> None:

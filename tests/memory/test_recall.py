@@ -124,7 +124,7 @@ async def test_case_41_one_sentence_in_two_projects_is_recalled_at_home_only(tmp
         assert not names(await one.memory.recall.pull(await one.where(one.project("c/app")), "npm"))
 
 
-async def test_case_73_a_shelf_that_hangs_leaves_what_the_ledger_has(tmp_path: Path) -> None:
+async def test_aux_05_case_73_a_shelf_that_hangs_leaves_what_the_ledger_has(tmp_path: Path) -> None:
     async with rig(tmp_path, Pace(turn=0.5, brief=0.5, pull=0.5)) as one:
         folder = one.project("app")
         where = await one.where(folder)
@@ -230,7 +230,13 @@ async def test_an_unknown_project_sees_only_what_holds_for_all(tmp_path: Path) -
         assert not (await one.memory.recall.search(nowhere, "deploy", layer="messages", limit=5)).text
 
 
-async def test_the_brief_is_the_same_bytes_until_something_changes(tmp_path: Path) -> None:
+async def test_aux_04_where_nothing_is_known_nothing_is_said(tmp_path: Path) -> None:
+    async with rig(tmp_path) as one:
+        assert (await one.memory.recall.brief(await one.where(None))).text == ""
+        assert (await one.memory.recall.turn(await one.where(one.project("app")), "how is this built?")).text == ""
+
+
+async def test_aux_01_the_brief_is_the_same_bytes_until_something_changes(tmp_path: Path) -> None:
     async with rig(tmp_path) as one:
         folder = one.project("app")
         where = await one.where(folder)
@@ -242,7 +248,7 @@ async def test_the_brief_is_the_same_bytes_until_something_changes(tmp_path: Pat
         await one.foreign("no-force", "Never force-push.", "app", "taboo")
         await one.foreign("tabs", "Use tabs.", "", "rule")
         first = await one.memory.recall.brief(where)
-        assert "Never force-push." in first.text
+        assert first.text.index("## Rules and taboos") < first.text.index("Never force-push.")
         assert "Use tabs. (rule, all projects" in first.text
         assert "moved back" in first.text
         assert "was moved. " not in first.text

@@ -5,11 +5,14 @@ import subprocess
 import sys
 import textwrap
 import time
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from engine.errors import UserFixable
+from engine.memory.memory import Memory
 from engine.memory.remember import PROPOSED, Refused
 from tests.memory.rig import SHELF, Rig, rig
 
@@ -37,7 +40,21 @@ async def test_a_statement_is_stored_under_a_name_of_its_own(tmp_path: Path) -> 
         assert scopes == ["app"]
 
 
-async def test_case_42_said_again_it_is_the_same_memory_of_the_same_time(tmp_path: Path) -> None:
+async def test_case_78_one_call_stores_and_one_reads_back(tmp_path: Path) -> None:
+    async with rig(tmp_path) as one:
+        asked: list[str] = []
+
+        class Told:
+            async def call(self, tool: str, arguments: Mapping[str, object], *, first: bool = False) -> dict[str, Any]:
+                asked.append(tool)
+                return await one.client.call(tool, arguments, first=first)
+
+        memory = Memory(one.ledger, Told, lambda: SHELF)
+        answer = await memory.statements.remember(await one.where(one.project("app")), "the port is 8080")
+        assert (answer.status, asked) == ("stored", ["knowledge_create", "knowledge_get"])
+
+
+async def test_case_42_case_83_said_again_it_is_the_same_memory_of_the_same_time(tmp_path: Path) -> None:
     async with rig(tmp_path) as one:
         where = await one.where(one.project("app"))
         one.at = 1_000.0
@@ -152,7 +169,7 @@ async def test_too_long_and_too_many(tmp_path: Path) -> None:
         assert (await statements.remember(where, "rule 7", kind="rule")).status == "proposed"
 
 
-async def test_somebody_elses_entry_under_our_name_is_left_alone(tmp_path: Path) -> None:
+async def test_case_82_somebody_elses_entry_under_our_name_is_left_alone(tmp_path: Path) -> None:
     async with rig(tmp_path) as one:
         where = await one.where(one.project("app"))
         noted = await one.memory.statements.note(where, "the port is 8080", reach="project")
@@ -161,6 +178,15 @@ async def test_somebody_elses_entry_under_our_name_is_left_alone(tmp_path: Path)
         ((_, data, _, _),) = await stored(one)
         assert data == "something else"
         assert not (await one.memory.recall.pull(where, "something port")).text
+
+
+async def test_case_81_the_same_entry_that_is_there_already_is_stored(tmp_path: Path) -> None:
+    async with rig(tmp_path) as one:
+        where = await one.where(one.project("app"))
+        noted = await one.memory.statements.note(where, "the port is 8080", reach="project")
+        await one.foreign(noted.name, noted.body, "app", *noted.tags)
+        assert (await one.memory.statements.remember(where, "the port is 8080")).status == "stored"
+        assert len(await stored(one)) == 1
 
 
 async def test_while_the_shelf_cannot_be_written_a_statement_waits(tmp_path: Path) -> None:
@@ -227,7 +253,7 @@ def _killed(folder: Path, round_: int) -> set[int]:
         return told | {int(line) for line in child.stdout.read().split()}
 
 
-async def test_killed_at_any_instant_nothing_said_is_lost_or_stored_twice(tmp_path: Path) -> None:
+async def test_case_84_killed_at_any_instant_nothing_said_is_lost_or_stored_twice(tmp_path: Path) -> None:
     told: set[int] = set()
     for round_ in range(12):
         told |= await asyncio.to_thread(_killed, tmp_path, round_)

@@ -12,7 +12,7 @@ def test_case_71_one_that_does_not_fit_is_left_out_and_the_next_one_tried() -> N
     assert 240 + sum(len(lines[place]) for place in kept) <= 1_000
 
 
-def test_case_72_an_entry_is_cut_between_characters() -> None:
+def test_case_72_aux_07_an_entry_is_cut_between_characters() -> None:
     text = cut("记" * 100, 40)
     assert text == "记" * 12 + "…"
     assert len(text.encode()) == 39

@@ -156,6 +156,7 @@ OURS = [
 
 READABLE = [
     "password: string",
+    "password: string",
     "interface X { token: string | undefined; password?: string; apiKey: string; }",
     "def login(token: str, password: Optional[str] = None, secret: bytes = b'') -> bool:",
     "token: string类型",
@@ -208,7 +209,28 @@ def test_what_is_no_secret_stays(text: str) -> None:
     assert redact(text) == text
 
 
-def test_pol_11_twice_is_once() -> None:
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        pytest.param("deploy key AKIA" + "Z" * 16 + " is live", f"deploy key {masked('aws')} is live", id="CASE-53"),
+        pytest.param('{"password": "tulip-42-x"}', f'{{"password": "{masked("json-credential")}"}}', id="CASE-54"),
+        pytest.param("password: string", "password: string", id="CASE-55"),
+        pytest.param("api_key: q1w2e3r4t5", f"api_key: {masked('credential')}", id="CASE-56"),
+        pytest.param("token = abc", "token = abc", id="CASE-57"),
+        pytest.param("max_tokens: 4096", "max_tokens: 4096", id="CASE-58"),
+        pytest.param(
+            "postgres://svc:hunter22@db.internal/app",
+            f"postgres://{masked('url-userinfo')}@db.internal/app",
+            id="CASE-59",
+        ),
+        pytest.param("sk-ant-" + "b" * 24, masked("key"), id="CASE-60"),
+    ],
+)
+def test_the_cases_of_the_memory_with_our_labels(text: str, expected: str) -> None:
+    assert redact(text) == redact(redact(text)) == expected
+
+
+def test_case_61_pol_11_twice_is_once() -> None:
     samples = [row[1] for row in (*SHARED, *OURS)] + READABLE
     for text in samples:
         assert redact(redact(text)) == redact(text)
