@@ -25,28 +25,6 @@ _NOT_STORED = (CompanionError, sqlite3.Error, ValueError)  # ValueError: the led
 
 
 @dataclass(frozen=True, slots=True)
-class ModelCall:
-    """One call: `at` in epoch milliseconds, `effort` what was sent; `pending` means in flight or died."""
-
-    seq: int
-    at: int
-    purpose: str
-    provider: str
-    model: str
-    effort: str
-    outcome: Outcome
-    ms: int
-    input_tokens: int
-    output_tokens: int
-    reasoning_tokens: int
-    detail: str
-    cached_tokens: int
-    money: float | None
-    currency: str
-    rejected: int = 0
-
-
-@dataclass(frozen=True, slots=True)
 class CallTotals:
     """How many calls were made and what they took."""
 
@@ -172,13 +150,6 @@ class CallLog:
         await db.execute(
             "UPDATE model_call SET rejected = ?, detail = ? WHERE seq = ?", (count, one_line(detail, DETAIL_LIMIT), seq)
         )
-
-    async def recent(self, limit: int) -> list[ModelCall]:
-        """The newest calls, newest first, at most as many as keep their detail."""
-        rows = await self._ledger.read(
-            "SELECT * FROM model_call ORDER BY seq DESC LIMIT ?", (max(0, min(limit, self._keep)),)
-        )
-        return [ModelCall(**dict(row)) for row in rows]
 
     async def totals(self, since_ms: int) -> CallTotals:
         """Sums over the calls begun at or after an instant (epoch milliseconds) of the last 35 days."""

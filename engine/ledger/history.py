@@ -2,22 +2,11 @@
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from aiosqlite import Connection
 
 from engine.ledger.database import Ledger
 from engine.policy.redact import redact
-
-
-@dataclass(frozen=True, slots=True)
-class Activity:
-    """One deed: `at` in epoch milliseconds, `subject` what it was done to."""
-
-    at: int
-    what: str
-    subject: str
-    detail: str
 
 
 class History:
@@ -42,13 +31,6 @@ class History:
                 "INSERT INTO activity (at, what, subject, detail) VALUES (?, ?, ?, ?)",
                 (self._ms(), what, subject, detail),
             )
-
-    async def recent_activity(self, limit: int) -> list[Activity]:
-        """The newest deeds, newest first."""
-        rows = await self._ledger.read(
-            "SELECT at, what, subject, detail FROM activity ORDER BY rowid DESC LIMIT ?", (limit,)
-        )
-        return [Activity(**dict(row)) for row in rows]
 
     async def count_logged(self, db: Connection | None, shelf: str, day: str, count: int) -> None:
         """`count` more messages reached the shelf on `day` (YYYY-MM-DD of the person's zone)."""

@@ -297,11 +297,6 @@ class Logs:
         rows = await self._ledger.read(sql, (session_id, version, from_seq, to_seq, shelf))
         return [MessageRow(*row) for row in rows]
 
-    async def session_messages(self, session_id: str) -> list[MessageRow]:
-        """All messages of a conversation over its files, in the order of their numbers."""
-        rows = await self._ledger.read(f"{_SELECT_MESSAGES} ORDER BY ordinal", (session_id,))
-        return [MessageRow(*r) for r in rows]
-
     async def waiting(self, shelf: str, session_id: str, version: int, from_seq: int, to_seq: int, since: int) -> int:
         """Estimated tokens at home in this range without a summary beyond the watermark of a shelf.
 

@@ -128,14 +128,13 @@ class Tasks:
         )
         return [TaskKey(*row) for row in rows]
 
-    async def count_waiting(self, kinds: Iterable[str], session_id: str | None = None) -> int:
-        """How many records of these kinds, of one conversation or of all, are pending or running."""
+    async def count_waiting(self, kinds: Iterable[str]) -> int:
+        """How many records of these kinds are pending or running."""
         wanted = tuple(kinds)
-        of_session = () if session_id is None else (session_id,)
         rows = await self._ledger.read(
             "SELECT count(*) FROM task WHERE shelf = ? AND status IN ('pending', 'running')"
-            f" AND kind IN ({', '.join('?' * len(wanted))}){' AND session_id = ?' if of_session else ''}",
-            (self.shelf, *wanted, *of_session),
+            f" AND kind IN ({', '.join('?' * len(wanted))})",
+            (self.shelf, *wanted),
         )
         return int(rows[0][0])
 

@@ -22,7 +22,6 @@ log = logging.getLogger(__name__)
 
 type Executor = Callable[[Task], Awaitable[None]]
 
-IDLE_KINDS = ("log-message", "consolidate")
 RETRY_AFTER_LIMIT = 300.0
 BACKOFF_FIRST, BACKOFF_LIMIT = 5.0, 300.0
 UNTIL_LIMIT = 3600.0
@@ -204,25 +203,15 @@ class Queue:
             self._schedule(key)
         self._pump()
 
-    async def idle(self, session_id: str | None = None, timeout: float = 60.0) -> bool:  # noqa: ASYNC109
-        """Wait until nothing of a conversation (or of any) is at work or waits to be logged or summarised (4.7)."""
-        return await self._until(lambda: self._is_idle(session_id), timeout)
-
-    async def settled(self, kind: str, session_id: str, version: int, timeout: float = 5.0) -> bool:  # noqa: ASYNC109
-        """Wait until one record is gone, failed or deferred, whatever runs behind it (4.7)."""
-
-        async def is_settled() -> bool:
-            task = await self.task(kind, session_id, version)
-            return task is None or task.status not in ("pending", "running")
-
-        return await self._until(is_settled, timeout)
-
     async def drained(self, tries: int | None = None) -> None:
         """Wait until nothing is pending or running of any kind that has an executor, retries included, or disposed.
 
         With `tries`, a task whose surroundings failed that often in a row is not waited for.
         """
-        await self._until(lambda: self._is_drained(tries), None)
+        changed = self._changed
+        while not self._disposed and not await self._is_drained(tries):
+            await changed.wait()
+            changed = self._changed
 
     async def dispose(self, timeout: float = 5.0) -> None:  # noqa: ASYNC109
         """Stop: start nothing more, give running tasks `timeout` seconds, then cancel them; all of it stays durable."""
@@ -388,25 +377,6 @@ class Queue:
     def _notify(self) -> None:
         self._changed.set()
         self._changed = asyncio.Event()
-
-    async def _until(self, holds: Callable[[], Awaitable[bool]], seconds: float | None) -> bool:
-        try:
-            async with asyncio.timeout(seconds):
-                while True:
-                    changed = self._changed
-                    if await holds():
-                        return True
-                    if self._disposed:
-                        return False
-                    await changed.wait()
-        except TimeoutError:
-            return False
-
-    async def _is_idle(self, session_id: str | None) -> bool:
-        for busy in (self._chains, self._running):
-            if busy if session_id is None else session_id in busy:
-                return False
-        return not await self._records.count_waiting(IDLE_KINDS, session_id)
 
     async def _is_drained(self, tries: int | None) -> bool:
         if self._chains or self._running:

@@ -14,6 +14,7 @@ from engine.policy.redact import redact
 from engine.sources.dsh import discover
 from engine.sources.dsh.frames import Window, next_frame
 from tests.sources.reading import DATA
+from tests.tools.kept import messages_of
 from tests.tools.memory import Memory, content, memory
 
 CASES = [
@@ -81,7 +82,7 @@ def pieces(path: Path, chance: random.Random, also: int = 0) -> list[bytes]:
 
 
 async def facts(m: Memory, sessions: Iterable[str]) -> dict[str, list[MessageRow]]:
-    return {session: await m.context.logs.session_messages(session) for session in sorted(sessions)}
+    return {session: await messages_of(m.context.logs, session) for session in sorted(sessions)}
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -159,7 +160,7 @@ async def test_ids_are_logged_once_over_all_generations(tmp_path: Path, case: Pa
         copy(case, m)
         await m.settle()
         (session_id,) = {log.session_id for log in discover(m.root).logs}
-        rows = await m.context.logs.session_messages(session_id)
+        rows = await messages_of(m.context.logs, session_id)
         assert {row.id for row in rows if row.role == "user"} == human
         assert [row.ordinal for row in rows] == list(range(len(rows)))
         assert [row.time for row in rows] == sorted(row.time for row in rows)
@@ -183,7 +184,7 @@ async def test_an_old_file_that_grows_after_the_new_one_is_read_on(tmp_path: Pat
         await m.settle()
         after = await m.entries("msg-")
         assert before.items() < after.items()
-        rows = await m.context.logs.session_messages(old.session_id)
+        rows = await messages_of(m.context.logs, old.session_id)
         assert [row.version for row in rows][-2:] == [0, 0]
         assert sorted(int(name.rpartition("-")[2]) for name in after) == list(range(len(rows)))
 

@@ -11,6 +11,7 @@ from engine.sources.dsh import DshLog
 from tests.collector.test_queueing import Refusing
 from tests.sources.reading import found
 from tests.tools.dsh_logs import LogWriter
+from tests.tools.kept import messages_of
 from tests.tools.memory import content, memory
 
 COUNT = 1300
@@ -49,11 +50,11 @@ async def test_a_stop_between_batches_loses_and_doubles_nothing(tmp_path: Path) 
         refusing = Refusing(m.queue, log.session_id)
         with pytest.raises(Environment):
             await m.collector.sweep("default", 0, refusing, everything=True)
-        rows = await m.context.logs.session_messages(log.session_id)
+        rows = await messages_of(m.context.logs, log.session_id)
         assert len(rows) == 500
     async with memory(tmp_path) as m:
         await m.settle()
-        rows = await m.context.logs.session_messages(log.session_id)
+        rows = await messages_of(m.context.logs, log.session_id)
         assert [row.ordinal for row in rows] == list(range(COUNT))
         entries = await m.entries("msg-")
         assert [content(entries[f"msg-session-1-{n}"]) for n in range(COUNT)] == [f"message {n}" for n in range(COUNT)]
@@ -75,6 +76,6 @@ async def test_a_long_backlog_is_summarised_without_a_gap(tmp_path: Path) -> Non
         assert log.seq - spans[-1][1] < 6 * 20
         linked = {edge[2] for edge in await m.edges("summary")}
         mark = await m.mark(log)
-        rows = await m.context.logs.session_messages(log.session_id)
+        rows = await messages_of(m.context.logs, log.session_id)
         assert linked == {f"msg-session-1-{row.ordinal}" for row in rows if row.seq < mark.consolidated_seq}
         assert len(linked) == len(await m.edges("summary"))

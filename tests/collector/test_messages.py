@@ -16,6 +16,7 @@ from engine.sources.dsh import DshLog
 from engine.sources.model import LogEvent
 from tests.sources.reading import found, read
 from tests.tools.dsh_logs import LogWriter
+from tests.tools.kept import messages_of
 from tests.tools.memory import content, memory
 
 SECRET = "sk-abcdefgh12345678"
@@ -209,7 +210,7 @@ async def test_col_09_col_10_ordinals_have_no_gaps_and_stay(tmp_path: Path, vers
 
 async def test_col_11_nothing_is_counted_in_a_conversation_that_is_not_there(tmp_path: Path) -> None:
     async with memory(tmp_path) as m:
-        assert await m.context.logs.session_messages("session-none") == []
+        assert await messages_of(m.context.logs, "session-none") == []
         assert await m.context.visible("session-none", 4, 0, 100) == []
 
 

@@ -14,6 +14,7 @@ from engine.pipeline.queue import Queue
 from engine.shelf.shelves import connect
 from tests.tools.clock import ManualClock
 from tests.tools.dsh_logs import START_MS, LogWriter
+from tests.tools.kept import messages_of
 from tests.tools.memory import Memory, memory
 
 
@@ -126,7 +127,7 @@ async def test_col_17_the_span_of_a_fork_begins_after_what_it_inherited(tmp_path
         log.end_turn()
         await m.sweep()
         assert await ranges(m) == [(cut, log.seq)]
-        assert [row.ordinal for row in await m.context.logs.session_messages(log.session_id)] == [0]
+        assert [row.ordinal for row in await messages_of(m.context.logs, log.session_id)] == [0]
 
 
 async def test_col_18_what_is_logged_is_not_queued_again(tmp_path: Path) -> None:

@@ -8,8 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from engine.browsing.conversations import CallReader
 from engine.ledger.calls import CallLog, CallTotals, Used
 from engine.ledger.database import Ledger
+from tests.tools.kept import recent
 
 DAY = 86_400.0
 
@@ -40,30 +42,30 @@ async def begin(calls: CallLog, model: str = "m") -> int:
 async def test_mod_12_a_call_is_pending_first_and_gets_its_outcome_later(tmp_path: Path) -> None:
     async with calls_at(tmp_path) as (_, calls):
         seq = await calls.begin("memory-cascade", "deepseek", "chat", "low")
-        (row,) = await calls.recent(10)
+        (row,) = await recent(calls, 10)
         assert (row.seq, row.outcome, row.ms, row.detail) == (seq, "pending", 0, "")
         assert (row.purpose, row.provider, row.model, row.effort) == ("memory-cascade", "deepseek", "chat", "low")
         assert row.at == 1_773_830_000_000
         await calls.settle(seq, "incomplete", 1234.6, 10, 20, 5, "max-tokens")
-        (row,) = await calls.recent(10)
+        (row,) = await recent(calls, 10)
         assert (row.outcome, row.ms, row.detail) == ("incomplete", 1234, "max-tokens")
         assert (row.input_tokens, row.output_tokens, row.reasoning_tokens) == (10, 20, 5)
 
 
 async def test_mod_13_the_newest_come_first_and_as_many_as_asked(tmp_path: Path) -> None:
-    async with calls_at(tmp_path) as (_, calls):
+    async with calls_at(tmp_path) as (ledger, calls):
         for model in ("one", "two", "three"):
             await begin(calls, model)
-        assert [row.model for row in await calls.recent(1)] == ["three"]
-        assert [row.model for row in await calls.recent(9)] == ["three", "two", "one"]
+        shown = CallReader(ledger)
+        assert [row.model for row in await shown.page(limit=1)] == ["three"]
+        assert [row.model for row in await shown.page(limit=9)] == ["three", "two", "one"]
 
 
-async def test_mod_14_only_the_newest_are_shown_but_all_are_counted(tmp_path: Path) -> None:
+async def test_mod_14_only_the_newest_keep_their_detail_but_all_are_counted(tmp_path: Path) -> None:
     now = Now()
     async with calls_at(tmp_path, keep=3, now=now) as (ledger, calls):
         for _ in range(5):
             await calls.settle(await begin(calls), "error", 1, 100, 10, 1, "provider said no")
-        assert [row.seq for row in await calls.recent(100)] == [5, 4, 3]
         assert await calls.totals(0) == CallTotals(5, 500, 50, 5)
         details = await ledger.read("SELECT detail FROM model_call ORDER BY seq")
         assert [row[0] for row in details] == ["", "", *["provider said no"] * 3]
@@ -94,7 +96,7 @@ async def test_mod_16_a_long_detail_is_cut_to_one_redacted_line_of_200(tmp_path:
         await calls.settle(await begin(calls), "error", 1, detail="refused\n" + "x" * 5000)
         secret = "sk-" + "a1B2" * 12
         await calls.settle(await begin(calls), "error", 1, detail=f"bad key {secret}")
-        redacted, long = (row.detail for row in await calls.recent(2))
+        redacted, long = (row.detail for row in await recent(calls, 2))
         assert len(long) == 200 and long.startswith("refused xxx")
         assert secret not in redacted and "bad key" in redacted
 
@@ -117,7 +119,7 @@ async def test_mod_18_without_a_store_the_work_goes_on_with_one_warning(
             seq = await begin(calls)
             assert seq == 0
             await calls.settle(seq, "ok", 1, 2, 3)
-        assert await calls.recent(5) == []
+        assert await recent(calls, 5) == []
     assert await begin(calls) == 0  # closed
     assert [record.levelname for record in caplog.records].count("WARNING") == 1
 
@@ -131,7 +133,7 @@ async def test_mod_19_a_write_that_fails_at_settlement_changes_nothing_for_the_t
             other.execute("BEGIN IMMEDIATE")
             await calls.settle(seq, "ok", 1, 2, 3)
             await calls.settle(seq, "ok", 1, 2, 3)
-        (row,) = await calls.recent(1)
+        (row,) = await recent(calls, 1)
         assert row.outcome == "pending"
     assert [record.levelname for record in caplog.records].count("WARNING") == 1
 
@@ -160,5 +162,5 @@ async def test_what_was_used_is_summed_per_model_and_currency(tmp_path: Path) ->
             Used("ollama", "qwen3:8b", "free", 1, 7, 3, 0.0),
             Used("openai", "gpt-5", "USD", 3, 250, 20, 1.25),
         ], "a call that never came to an end counts with what it sent"
-        assert [(row.cached_tokens, row.money) for row in await calls.recent(2)] == [(0, None), (0, 0.0)]
+        assert [(row.cached_tokens, row.money) for row in await recent(calls, 2)] == [(0, None), (0, 0.0)]
         assert await calls.used(since + 1) == []

@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 
 from engine.ledger.database import Ledger
-from engine.ledger.history import Activity, History
+from engine.ledger.history import History
 from engine.ledger.replies import Replies, Reply
+from tests.tools.kept import deeds
 
 
 @contextlib.asynccontextmanager
@@ -25,8 +26,7 @@ async def test_deeds_are_kept_newest_first(tmp_path: Path) -> None:
         history = History(ledger, lambda: 12.5)
         await history.activity("shelf", "work")
         await history.activity("pause", "", "until tomorrow")
-        assert await history.recent_activity(1) == [Activity(12500, "pause", "", "until tomorrow")]
-        assert [deed.what for deed in await history.recent_activity(9)] == ["pause", "shelf"]
+        assert await deeds(ledger) == [(12500, "pause", "", "until tomorrow"), (12500, "shelf", "work", "")]
 
 
 async def test_settings_keep_their_old_and_new_value(tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ from engine.models.prices import FREE, Price
 from engine.models.routes import LIMIT_FIELDS, Limits, Route, sanitise
 from engine.policy.text import tokens
 from engine.settings import Settings
+from tests.tools.kept import recent
 from tests.tools.model_client import NOW, SYSTEM, USER, World, world
 from tests.tools.model_server import ModelServer, hang, ok, slow, status, usage
 
@@ -66,7 +67,7 @@ async def test_at_a_limit_nothing_is_sent_and_it_is_said_until_when(
             error = caught.value
             assert isinstance(error, Environment) and error.until == until and error.route is None
             assert datetime.fromtimestamp(until).strftime("%H:%M") in error.message and error.action
-            assert len(server.requests) == 1 and len(await w.calls.recent(9)) == 1, "nothing sent, nothing recorded"
+            assert len(server.requests) == 1 and len(await recent(w.calls, 9)) == 1, "nothing sent, nothing recorded"
             assert await w.client.usable([route]) == [route], "the route is well"
             w.now = until
             assert (await w.chat(route)).text == "yes", "a new hour or day"
@@ -183,7 +184,7 @@ async def test_a_route_without_a_known_price_is_not_asked_under_a_limit_on_money
         route = Route("mine", "m", base_url="https://gateway.example/v1")
         with pytest.raises(UserFixable, match="Nobody knows what mine/m costs"):
             await w.chat(route)
-        assert not await w.calls.recent(1)
+        assert not await recent(w.calls, 1)
 
 
 async def test_money_in_the_other_currency_is_converted(tmp_path: Path) -> None:

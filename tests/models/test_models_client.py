@@ -14,6 +14,7 @@ import pytest
 from engine.models.client import ModelError, Reply
 from engine.models.effort import ADJUDICATION, CASCADE, CONSOLIDATION
 from engine.models.routes import Route
+from tests.tools.kept import recent
 from tests.tools.model_client import KEY, NOW, SYSTEM, USER, world
 from tests.tools.model_server import (
     Behaviour,
@@ -423,7 +424,7 @@ async def test_calls_at_the_same_time_do_not_mix(tmp_path: Path) -> None:
             async with asyncio.TaskGroup() as group:
                 tasks = [group.create_task(w.ask(server, user=f"question {n}")) for n in range(12)]
             assert [task.result().text for task in tasks] == [f"answer to question {n}" for n in range(12)]
-            assert {call.outcome for call in await w.calls.recent(100)} == {"ok"}
+            assert {call.outcome for call in await recent(w.calls, 100)} == {"ok"}
 
 
 async def test_mod_18_a_ledger_that_is_gone_does_not_stop_a_call(tmp_path: Path) -> None:

@@ -16,6 +16,7 @@ from engine.shelf.names import summary_name
 from tests.pipeline.talk import EVERY_TURN, UNIT, answer, models, one, turn
 from tests.pipeline.test_crashes import Hurried, Killed
 from tests.tools.dsh_logs import LogWriter
+from tests.tools.kept import recent
 from tests.tools.memory import Call, Memory, memory
 from tests.tools.model_server import Behaviour, ModelServer, Request, hang, ok, status
 
@@ -241,7 +242,7 @@ async def test_wrt_22_con_34_con_35_a_comparison_that_fails_costs_the_link_alone
             await one(m)
             (name,) = await m.entries("wu-")
             assert {edge[1] for edge in await m.edges() if edge[0] == name} == {"is_a", "derivedFrom"}
-            judge, extract = await m.calls.recent(2)
+            judge, extract = await recent(m.calls, 2)
             assert (extract.purpose, judge.purpose) == ("memory-consolidation", "memory-adjudication")
             assert extract.outcome == "ok" and judge.outcome in ("error", "incomplete") and judge.detail
             assert "PROSE" not in judge.detail + caplog.text
@@ -258,7 +259,7 @@ async def test_con_32_con_36_the_cap_of_a_comparison(tmp_path: Path, effort: str
         route = Route("deepseek", "deepseek-flash", effort, server.url)
         async with memory(tmp_path, routes=[route], thresholds=EVERY_TURN, wrap=Near(row())) as m:
             await one(m)
-            assert [call.effort for call in await m.calls.recent(2)] == [sent] * 2
+            assert [call.effort for call in await recent(m.calls, 2)] == [sent] * 2
         assert server.requests[1].body["max_tokens"] == cap
 
 
@@ -429,7 +430,7 @@ async def test_a_comparison_that_was_cut_off_is_made_again(tmp_path: Path) -> No
         async with opened(tmp_path, server, wrap=near) as m:
             await m.settle()
             assert len(await m.edges("refines")) == 1
-            assert [call.purpose for call in await m.calls.recent(5)] == [
+            assert [call.purpose for call in await recent(m.calls, 5)] == [
                 "memory-adjudication",
                 "memory-adjudication",
                 "memory-consolidation",

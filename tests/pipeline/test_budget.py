@@ -1,5 +1,6 @@
 """Work waits before a call that could pass a limit: nothing fails, and nothing is paid for twice (engine.md 15.7)."""
 
+import asyncio
 from pathlib import Path
 
 from engine.models.budget import BudgetOptions
@@ -18,8 +19,8 @@ def limited(**most: int) -> BudgetOptions:
 
 async def held_up(m: Memory) -> None:
     """Until a task has been told to wait."""
-    while not any(task.error for task in await m.queue.tasks()):
-        await m.queue.idle(timeout=0.05)
+    while not any(task.error for task in await m.queue.tasks()):  # noqa: ASYNC110
+        await asyncio.sleep(0.02)
 
 
 async def go_on(m: Memory, budget: BudgetOptions) -> None:

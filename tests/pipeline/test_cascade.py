@@ -12,6 +12,7 @@ from engine.models.routes import Route
 from engine.shelf.errors import ToolError
 from engine.shelf.names import archive_name
 from tests.pipeline.talk import models, turn
+from tests.tools.kept import recent
 from tests.tools.memory import Call, Memory, memory
 from tests.tools.model_server import Behaviour, ModelServer, Request, ok, status, too_long
 
@@ -88,7 +89,7 @@ async def test_cas_03_a_full_batch_becomes_one_archive(tmp_path: Path) -> None:
             assert await m.entries("sum2-") == {name: "# Harbour work\n\n- condensed"}
             assert await m.tags(name) == (["summary", "summary 2"], ["demo"])
             assert await m.edges("summary") == {(name, "summary", member) for member in members}
-            assert (await m.calls.recent(1))[0].purpose == "memory-cascade"
+            assert (await recent(m.calls, 1))[0].purpose == "memory-cascade"
         asked = server.requests[0].user
         assert [asked.index(f"{n}. {member}\n\n- body of {member}") for n, member in enumerate(members, 1)]
         assert "sum-other" not in asked
@@ -186,7 +187,7 @@ async def test_cas_09_an_unusable_answer_leaves_the_batch_for_later(
                 await run(m)
             assert await m.statuses() == {} and await m.entries("sum2-") == {} and await m.edges("summary") == set()
             assert len(caplog.records) == 1 and "PROSE" not in caplog.text
-            assert (await m.calls.recent(1))[0].outcome == "incomplete"
+            assert (await recent(m.calls, 1))[0].outcome == "incomplete"
             await run(m)
             assert len(await m.entries("sum2-")) == 1
 
@@ -216,7 +217,7 @@ async def test_cas_12_cas_13_one_route_and_effort_for_all_tiers_of_a_run(tmp_pat
             await summaries(m, 9)
             await run(m)
             assert (len(await m.entries("sum2-")), len(await m.entries("sum3-"))) == (3, 1)
-            calls = await m.calls.recent(10)
+            calls = await recent(m.calls, 10)
             assert [(call.model, call.effort) for call in calls[:4]] == [("deepseek-pro", "low")] * 4
             assert [(call.model, call.outcome) for call in calls[4:]] == [("deepseek-flash", "error")]
         assert (len(bad.requests), len(good.requests)) == (1, 4)

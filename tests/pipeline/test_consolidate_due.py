@@ -1,5 +1,6 @@
 """When a span is worth a summary (engine.md 7.1 to 7.3, 15.4; CON, COL)."""
 
+import asyncio
 from pathlib import Path
 
 from engine.collector.triggers import Thresholds
@@ -8,6 +9,7 @@ from engine.pipeline.on_demand import close_idle
 from tests.collector.test_queueing import seeded
 from tests.pipeline.talk import EVERY_TURN, answer, models, transcript, turn
 from tests.tools.dsh_logs import LogWriter
+from tests.tools.kept import recent
 from tests.tools.memory import memory
 from tests.tools.model_server import ModelServer, Script, ok, status
 
@@ -72,7 +74,8 @@ async def test_col_22_trouble_with_a_summary_leaves_the_messages_alone(tmp_path:
             assert await m.statuses() == {"consolidate:session-1:4": "failed"}
             turn(log)
             await m.sweep()
-            await m.queue.settled("log-message", log.session_id, 4)
+            while await m.queue.task("log-message", log.session_id, 4) is not None:  # noqa: ASYNC110
+                await asyncio.sleep(0.02)
             assert len(await m.entries("msg-")) == 4
 
 
@@ -175,7 +178,7 @@ async def test_con_18_without_a_model_the_built_in_route_works(tmp_path: Path) -
         await m.settle()
         (summary,) = (await m.entries("sum-")).values()
         assert "port 8080" in summary and "without a model" in summary
-        assert await m.calls.recent(10) == []
+        assert await recent(m.calls, 10) == []
 
 
 async def test_one_backlog_and_one_turn_at_a_time_cut_the_same_spans(tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 """What becomes of a model's reply (engine.md 7.5 to 7.10; CON)."""
 
+import asyncio
 from pathlib import Path
 from typing import Any
 
@@ -8,6 +9,7 @@ import pytest
 from engine.errors import Environment
 from engine.models.routes import Route
 from tests.pipeline.talk import EVERY_TURN, UNIT, answer, models, one, turn
+from tests.tools.kept import recent
 from tests.tools.memory import memory
 from tests.tools.model_server import ModelServer, hang, ok, status, stop_halfway, too_long, usage
 
@@ -32,7 +34,7 @@ async def test_con_19_con_20_con_23_replies_that_are_taken(tmp_path: Path, text:
             assert await m.edges("derivedFrom") == {(unit, "derivedFrom", summary)}
             assert await m.edges("is_a") == {(unit, "is_a", "work-unit")}
             assert await m.tags(unit) == (["memory", "work-unit", "locks"], ["demo"])
-            assert (await m.calls.recent(1))[0].outcome == "ok"
+            assert (await recent(m.calls, 1))[0].outcome == "ok"
 
 
 BAD = [
@@ -51,7 +53,7 @@ async def test_con_20_con_27_an_unusable_reply_gets_one_more_route(tmp_path: Pat
             await one(m)
             assert (len(bad.requests), len(good.requests)) == (1, 1)
             assert len(await m.entries("sum-")) == 1 and await m.statuses() == {}
-            good_call, bad_call = await m.calls.recent(2)
+            good_call, bad_call = await recent(m.calls, 2)
             assert (bad_call.outcome, bad_call.detail, good_call.outcome) == ("incomplete", "unusable answer", "ok")
 
 
@@ -62,7 +64,7 @@ async def test_con_20_with_one_route_it_waits_for_a_person(tmp_path: Path) -> No
             (task,) = await m.queue.tasks()
             assert (task.status, task.attempts, task.route) == ("failed", 1, "deepseek/deepseek-flash")
             assert task.error and task.action and "PROSE" not in task.error
-            assert "PROSE" not in str(await m.calls.recent(1))
+            assert "PROSE" not in str(await recent(m.calls, 1))
             await m.queue.retry(task.id)
             await m.queue.drained()
         assert len(server.requests) == 2
@@ -95,7 +97,7 @@ async def test_con_25_a_reply_cut_at_its_limit_is_tried_again(tmp_path: Path) ->
             (task,) = await m.queue.tasks()
             assert (task.status, task.attempts) == ("failed", 2) and "limit" in (task.error or "")
             assert await m.entries("sum-") == {}
-            call = (await m.calls.recent(2))[1]
+            call = (await recent(m.calls, 2))[1]
             assert (call.outcome, call.detail) == ("incomplete", "max-tokens")
             assert (call.input_tokens, call.output_tokens, call.reasoning_tokens) == (11, 7, 5)
 
@@ -105,7 +107,7 @@ async def test_con_26_what_the_provider_says_of_an_end_is_kept(tmp_path: Path) -
         async with memory(tmp_path, routes=[route], thresholds=EVERY_TURN, max_attempts=1) as m:
             await one(m)
             (task,) = await m.queue.tasks()
-            (call,) = await m.calls.recent(1)
+            (call,) = await recent(m.calls, 1)
             assert task.error and call.outcome in ("incomplete", "error") and call.detail
             assert call.detail in task.error and "ha" not in task.error.split()
 
@@ -116,7 +118,7 @@ async def test_con_26_no_answer_in_time_is_said_so(tmp_path: Path) -> None:
             await one(m)
             (task,) = await m.queue.tasks()
             assert "in time" in (task.error or "")
-            assert (await m.calls.recent(1))[0].outcome == "incomplete"
+            assert (await recent(m.calls, 1))[0].outcome == "incomplete"
 
 
 @pytest.mark.parametrize(
@@ -138,7 +140,7 @@ async def test_con_28_to_con_31_con_36_con_37_what_is_sent_of_an_effort(
             log = await one(m)
             turn(log)
             await m.settle()
-            assert {call.effort for call in await m.calls.recent(5)} == {sent}
+            assert {call.effort for call in await recent(m.calls, 5)} == {sent}
             assert len(m.warnings) == warnings
         assert len(server.requests) == 2
         for request in server.requests:
@@ -174,8 +176,8 @@ async def test_con_38_con_39_a_reply_is_paid_for_once(tmp_path: Path) -> None:
             log = m.log()
             turn(log)
             await m.sweep()
-            while not broken.refused:
-                await m.queue.idle(timeout=0.05)
+            while not broken.refused:  # noqa: ASYNC110
+                await asyncio.sleep(0.02)
             assert len(await m.entries("sum-")) == 1
             assert (await m.mark(log)).consolidated_seq == 0
         async with memory(tmp_path, routes=[route], thresholds=EVERY_TURN) as m:

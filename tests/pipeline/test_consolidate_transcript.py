@@ -9,6 +9,7 @@ from tests.collector.test_messages import person, prune, result, say, tool
 from tests.collector.test_withdrawn import log_lines
 from tests.pipeline.talk import EVERY_TURN, models, transcript, turn
 from tests.tools.dsh_logs import LogWriter
+from tests.tools.kept import messages_of
 from tests.tools.memory import memory
 
 
@@ -89,7 +90,7 @@ async def test_con_04_con_07_a_long_span_is_summarised_piece_by_piece(tmp_path: 
             assert len(covered) == len(server.requests) > 2
             assert [start for start, _ in covered] == [0, *(end for _, end in covered[:-1])]
             assert covered[-1][1] == log.seq
-            rows = await m.context.logs.session_messages(log.session_id)
+            rows = await messages_of(m.context.logs, log.session_id)
             wanted = {
                 (f"sum-session-1-{start}-{end}", "summary", f"msg-session-1-{row.ordinal}")
                 for start, end in covered

@@ -16,6 +16,7 @@ from engine.models.routes import Route
 from engine.shelf.names import archive_name, message_name, session_name, summary_name, work_unit_name
 from tests.pipeline.test_crashes import Hurried, Interrupted, Killed
 from tests.tools.dsh_logs import LogWriter
+from tests.tools.kept import recent
 from tests.tools.memory import Call, Memory, memory
 from tests.tools.model_server import Behaviour, ModelServer, Request, ok
 
@@ -243,7 +244,7 @@ async def test_a_long_conversation_ends_as_expected(tmp_path: Path, talk: Talk) 
             ends = write(talk, log)
             await m.settle()
             await check(talk, m, log, ends)
-            rows = await m.calls.recent(100)
+            rows = await recent(m.calls, 100)
             extractions = [call for call in rows if call.purpose == "memory-consolidation"]
             assert [call.rejected for call in extractions] == [1] * len(talk.topics)
             assert {call.detail for call in extractions} == {"without evidence: path 1"}
@@ -278,7 +279,7 @@ async def test_interrupted_at_every_call_of_the_shelf_it_ends_the_same(tmp_path:
             await m.settle()
             await check(talk, m, log, ends)
             # No answer was paid for twice.
-            purposes = [call.purpose for call in await m.calls.recent(100)]
+            purposes = [call.purpose for call in await recent(m.calls, 100)]
             assert purposes.count("memory-consolidation") == len(talk.topics)
             assert purposes.count("memory-cascade") == len(talk.topics) // BATCH
             judged = [request.user for request in server.requests if "<entries>" in request.user]

@@ -13,6 +13,7 @@ from engine.pipeline.prompts import SYSTEM, adjudication, archive, extraction
 from engine.pipeline.reply import admit, parse_extraction
 from tests.models.test_extractive import BUILD, IMPORT_JOB, PREFERENCES
 from tests.pipeline.talk import EVERY_TURN, answer, models, turn
+from tests.tools.kept import recent
 from tests.tools.memory import memory
 from tests.tools.model_server import ok
 
@@ -160,7 +161,7 @@ async def test_a_model_that_lies_gets_nothing_stored_and_it_is_counted(
             assert await m.entries("wu-") == {}
             assert list((await m.entries("sum-")).values()) == ["- the import job was repaired"]
             assert await m.statuses() == {}
-            (call,) = await m.calls.recent(5)
+            (call,) = await recent(m.calls, 5)
             assert (call.outcome, call.rejected) == ("ok", len(lies))
             assert call.detail.startswith("without evidence: canary 2, code 1, hash 1, identifier 2, line 2, name 3")
             # Kinds and counts, never what the model wrote.
@@ -173,7 +174,7 @@ async def test_a_summary_of_nothing_but_lies_is_no_answer(tmp_path: Path) -> Non
             turn(m.log(), SAID[0])
             await m.settle()
             assert list((await m.entries("sum-")).values()) == ["- it was done"]
-            assert [call.detail for call in await m.calls.recent(2)] == ["", "unusable answer"]
+            assert [call.detail for call in await recent(m.calls, 2)] == ["", "unusable answer"]
         assert len(server.requests) == 2
 
 

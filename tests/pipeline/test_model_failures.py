@@ -1,5 +1,6 @@
 """Every way a model server fails, as a task meets it: what state it ends in, what a person reads, what comes after."""
 
+import asyncio
 from dataclasses import replace
 from pathlib import Path
 
@@ -9,6 +10,7 @@ from engine.models.routes import Route
 from tests.models.test_models_failures import TABLE
 from tests.pipeline.talk import EVERY_TURN, UNIT, answer, models, turn
 from tests.pipeline.test_crashes import Hurried
+from tests.tools.kept import recent
 from tests.tools.memory import memory
 from tests.tools.model_server import Behaviour, ModelServer, ok
 
@@ -55,7 +57,7 @@ async def test_a_failing_model_costs_nothing_but_time(tmp_path: Path, name: str)
             turn(log, "question about the heron")
             await m.sweep()
             while True:
-                await m.queue.idle(timeout=0.05)
+                await asyncio.sleep(0.02)
                 found = await m.queue.tasks()
                 if len(found) == 1 and found[0].error and (found[0].status == "failed" or status == "pending"):
                     break
@@ -64,7 +66,7 @@ async def test_a_failing_model_costs_nothing_but_time(tmp_path: Path, name: str)
             assert task.error is not None and task.error.startswith(said)
             # Where nothing but waiting helps, nothing is asked of the person.
             assert bool(task.action) == (name != "429 for long") and task.route == str(route)
-            rows = await m.calls.recent(5)
+            rows = await recent(m.calls, 5)
             assert [row.outcome for row in rows] == [outcome] * max(1, attempts)
             assert all(row.detail and "heron" not in row.detail for row in rows)
             assert len(bad.requests) == max(1, attempts)
@@ -75,7 +77,8 @@ async def test_a_failing_model_costs_nothing_but_time(tmp_path: Path, name: str)
             other = m.log("session-2")
             turn(other)
             await m.sweep()
-            await m.queue.idle("session-2")
+            while any(task.session_id == "session-2" for task in await m.queue.tasks()):  # noqa: ASYNC110
+                await asyncio.sleep(0.02)
             assert list(await m.entries("sum-")) == [f"sum-session-2-0-{other.seq}"]
             # A person, another model, or the hour that is up: the same span is summarised.
             assert await m.queue.retry(task.id)
@@ -107,7 +110,7 @@ async def test_a_route_that_waits_is_passed_over_at_once(tmp_path: Path, name: s
                 turn(m.log(f"session-{number}"))
             await m.settle()
             assert len(await m.entries("sum-")) == 2 and await m.statuses() == {}
-            assert sorted(row.outcome for row in await m.calls.recent(5)) == ["error", "ok", "ok"]
+            assert sorted(row.outcome for row in await recent(m.calls, 5)) == ["error", "ok", "ok"]
         assert (len(bad.requests), len(server.requests)) == (1, 2)
 
 

@@ -13,6 +13,7 @@ from engine.pipeline.on_demand import summarise
 from tests.pipeline.talk import UNIT, answer, turn
 from tests.pipeline.test_crashes import Hurried, Killed
 from tests.tools.dsh_logs import LogWriter
+from tests.tools.kept import messages_of
 from tests.tools.memory import Memory, memory
 from tests.tools.model_server import ModelServer, ok
 
@@ -45,7 +46,7 @@ def opened(folder: Path, server: ModelServer, cutoff: int, **how: Any) -> Any:
 
 async def check(m: Memory, log: LogWriter, since: int, *, whole: bool) -> None:
     """No message is in two summaries, names say what they hold, and with `whole` nothing is left."""
-    rows = {f"msg-{ID}-{row.ordinal}": row for row in await m.context.logs.session_messages(ID) if row.time >= since}
+    rows = {f"msg-{ID}-{row.ordinal}": row for row in await messages_of(m.context.logs, ID) if row.time >= since}
     assert set(await m.entries("msg-")) == rows.keys()
     edges = await m.edges("summary")
     tails = [edge[2] for edge in edges]

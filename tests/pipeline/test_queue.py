@@ -9,8 +9,8 @@ import pytest
 
 from engine.errors import Deferred, Environment, TaskError, UserFixable
 from engine.events import SettingsChanged, TaskFailed, TaskSettled
-from engine.ledger.history import History
 from tests.pipeline.rig import Rig, Work, rigged
+from tests.tools.kept import deeds
 
 
 async def test_que_01_ranges_inside_the_window_become_one_run_per_conversation(tmp_path: Path) -> None:
@@ -186,12 +186,10 @@ async def test_que_12_a_deferral_is_no_failure_and_waits_for_nothing(tmp_path: P
         work = Work(Deferred("the log cannot be read\nnow"))
         await rig.queue.register("log-message", work)
         await rig.log("a", 0, 1)
-        assert await rig.queue.idle("a")
+        await rig.queue.drained()
         task = await rig.only()
         assert (task.status, task.attempts, task.error) == ("deferred", 0, "the log cannot be read now")
         assert len(work.runs) == 1 and rig.clock.waiting() == [] and rig.events == []
-        assert await rig.queue.idle("a", timeout=5)
-        await rig.queue.drained()
 
 
 @pytest.mark.parametrize("session", ["a", None])
@@ -382,23 +380,6 @@ async def test_que_23_dispose_lets_waiters_for_a_slot_go_and_keeps_their_records
         assert await rig.statuses() == {"log-message:b:0": "pending"}
 
 
-async def test_que_24_a_record_is_settled_whatever_runs_behind_it(tmp_path: Path) -> None:
-    async with rigged(tmp_path) as rig:
-        summarise = Work(open_gate=False)
-        await rig.queue.register("log-message", Work())
-        await rig.queue.register("consolidate", summarise)
-        await rig.log("a", 0, 1)
-        await rig.summarise("a", 0, 1)
-        assert await rig.queue.settled("log-message", "a", 0)
-        await summarise.started()
-        assert not await rig.queue.settled("consolidate", "a", 0, timeout=0.01)
-        assert not await rig.queue.idle("a", timeout=0.01)
-        assert await rig.queue.idle("b")
-        summarise.gate.set()
-        assert await rig.queue.settled("consolidate", "a", 0)
-        assert await rig.queue.idle()
-
-
 async def test_que_25_every_record_ever_written_is_whole(tmp_path: Path) -> None:
     async with rigged(tmp_path, max_attempts=2) as rig:
         async with rig.ledger.write() as db:
@@ -520,8 +501,8 @@ async def test_que_31_a_person_retries_a_failed_task(tmp_path: Path) -> None:
         (run,) = work.runs
         assert (run.from_seq, run.to_seq, run.attempts, run.error, run.action) == (5, 9, 0, None, "")
         assert await rig.queue.tasks() == [] and not await rig.queue.retry(task_id)
-        (deed,) = await History(rig.ledger).recent_activity(9)
-        assert (deed.what, deed.subject, deed.detail) == ("retry", task_id, "no route")
+        (deed,) = await deeds(rig.ledger)
+        assert deed[1:] == ("retry", task_id, "no route")
 
 
 async def test_que_31_a_person_discards_a_failed_task(tmp_path: Path) -> None:
@@ -529,9 +510,8 @@ async def test_que_31_a_person_discards_a_failed_task(tmp_path: Path) -> None:
         task_id = await failed(rig)
         assert await rig.queue.discard(task_id)
         assert await rig.queue.tasks() == [] and not await rig.queue.discard(task_id)
-        (deed,) = await History(rig.ledger).recent_activity(9)
-        assert (deed.what, deed.subject, deed.detail) == ("discard", task_id, "no route")
-        assert deed.at == int(rig.clock.now * 1000)
+        (deed,) = await deeds(rig.ledger)
+        assert deed == (int(rig.clock.now * 1000), "discard", task_id, "no route")
 
 
 async def test_que_31_what_runs_can_be_neither_retried_nor_discarded(tmp_path: Path) -> None:
@@ -543,7 +523,7 @@ async def test_que_31_what_runs_can_be_neither_retried_nor_discarded(tmp_path: P
         assert not await rig.queue.retry("log-message:a:0") and not await rig.queue.discard("log-message:a:0")
         work.gate.set()
         await rig.queue.drained()
-        assert len(work.runs) == 1 and await History(rig.ledger).recent_activity(9) == []
+        assert len(work.runs) == 1 and await deeds(rig.ledger) == []
 
 
 async def test_que_31_a_waiting_task_can_be_discarded_and_its_timer_goes(tmp_path: Path) -> None:

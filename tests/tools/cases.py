@@ -60,6 +60,7 @@ REASONS: dict[str, str] = {
     "AUX-03": _SHELF,
     "AUX-06": _SEED,
     **{f"AUX-{n:02}": _APPROVE for n in range(8, 14)},
+    "QUE-24": "Nobody waits for one record: events tell what became of it, and the end of a run drains all.",
     "VIEW-09": "Outside of an agent no session calls; the command without an id lists the conversations.",
     "VIEW-29": _VALUES,
     "VIEW-30": _BRIDGE,

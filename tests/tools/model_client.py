@@ -5,12 +5,13 @@ from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from engine.ledger.calls import CallLog, ModelCall
+from engine.ledger.calls import CallLog
 from engine.ledger.database import Ledger
 from engine.models.budget import Budget, BudgetOptions
 from engine.models.client import ChatClient, Reply
 from engine.models.effort import CONSOLIDATION
 from engine.models.routes import Route
+from tests.tools.kept import ModelCall, recent
 from tests.tools.model_server import ModelServer
 
 KEY = "sk-loopback-0123456789"
@@ -70,7 +71,7 @@ class World:
         )
 
     async def row(self) -> ModelCall:
-        return (await self.calls.recent(1))[0]
+        return (await recent(self.calls, 1))[0]
 
 
 @contextlib.asynccontextmanager
