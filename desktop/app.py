@@ -39,6 +39,7 @@ class Program:
     def __init__(self, home: Home) -> None:
         self._home = home
         self._quit = asyncio.Event()
+        self._clicked = False  # before there was a window to open
 
     async def run(self) -> int:
         """Start, stay until somebody quits, stop. Returns the exit status."""
@@ -52,10 +53,14 @@ class Program:
         """Begin to stop."""
         self._quit.set()
 
+    def _note_click(self) -> None:
+        self._clicked = True
+
     async def _session(self) -> int:
         menu = CompanionMenu()
         menu.quit_chosen.connect(self._quit.set)
         tray = TrayHost(menu)
+        tray.clicked.connect(self._note_click)
         try:
             # Engine and windows take half a second to import; the icon is there first.
             for module in ("engine.app", "desktop.companion"):
@@ -105,6 +110,8 @@ class Program:
 
         log_to(self._home)
         companion = Companion(engine, menu, tray, login_item())
+        if self._clicked:
+            companion.show_window()
         try:
             await engine.start()
             await self._quit.wait()
@@ -227,4 +234,9 @@ def run(home: Home) -> int:
     i18n.use("system")
     program = Program(home)
     with asyncio.Runner(loop_factory=lambda: AppLoop(app, program.quit)) as runner:
-        return runner.run(program.run())
+        status = runner.run(program.run())
+    if any(one.daemon and not isinstance(one, threading.Timer) for one in threading.enumerate()):
+        # A thread that nobody waits for, loading modules say: Python would take itself apart around it, and crash.
+        logging.shutdown()
+        os._exit(status)
+    return status

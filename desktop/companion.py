@@ -108,6 +108,8 @@ class Companion:
             status_line=self._tell,
             now=engine.clock.time,
         )
+        self.notifier.snooze(engine.snooze.until)
+        menu.show_snoozed(self.notifier.snoozed)
         tray.clicked.connect(self.show_window)
         tray.missing.connect(self._no_tray)
         self._unsubscribe = engine.bus.subscribe(self._on_event)
@@ -264,6 +266,7 @@ class Companion:
     def _snooze(self, until: float) -> None:
         self.notifier.snooze(until)
         self.menu.show_snoozed(self.notifier.snoozed)
+        self._act("snooze", lambda: self.engine.snooze.set(until))
 
     def _keep_places(self) -> None:
         self._act("places of windows", lambda: asyncio.to_thread(self.geometry.save))

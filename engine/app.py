@@ -69,6 +69,7 @@ from engine.shelf.errors import ShelfNotConnected
 from engine.shelf.process import ShelfClient, find_server
 from engine.shelf.shelves import connect, disconnect, list_shelves
 from engine.shelf_care import ShelfCare
+from engine.snooze import Snooze
 from engine.sources.watch import watch
 from engine.supervisor import Supervisor
 from engine.undo import Undo
@@ -198,6 +199,7 @@ class Engine:
             lambda title, take_back: self.undo.offer("forget", title, take_back),
             now,
         )
+        self.snooze = Snooze(self._logs)
         self._paused_until: float | None = None
         self._reading = False
         self._held = settings.broken
@@ -253,6 +255,7 @@ class Engine:
             self._notices.problem(f"settings: {problem.message}", problem)
         if (until := await self._logs.state(_PAUSE)) is not None:
             self._paused_until = float(until)
+        await self.snooze.load()
         await self._sources.mind_formats()
         await self.refresh()
 

@@ -214,6 +214,7 @@ class KeyForm(QWidget):
         value, provider = self.value.text().strip(), self.provider.currentData()
         if not value:
             self.tell(tr("Type or paste the key first."))
+            self.value.setFocus(Qt.FocusReason.OtherFocusReason)
             return
         self.value.clear()
         if self.where.currentData() == "file":

@@ -8,13 +8,11 @@ from PySide6.QtCore import Qt, QTimer, Signal
 from PySide6.QtGui import QHideEvent, QShowEvent
 from PySide6.QtWidgets import (
     QCheckBox,
-    QFrame,
     QHBoxLayout,
     QLabel,
     QLineEdit,
     QMessageBox,
     QPushButton,
-    QScrollArea,
     QVBoxLayout,
     QWidget,
 )
@@ -23,6 +21,7 @@ from desktop.i18n import join, number, tr, trn
 from desktop.icons import app_icon
 from desktop.widgets.fields import Choice
 from desktop.widgets.geometry import window_keys
+from desktop.widgets.scrolled import Scrolled
 from desktop.widgets.text import GRID, clear, heading, muted, spaced
 from desktop.widgets.undo_bar import UndoBar
 from desktop.windows.review_card import ItemCard
@@ -116,13 +115,8 @@ class ReviewWindow(QWidget):
         for label in (self.empty, self.no_match):
             body.addWidget(label, 1)
         body.addStretch()
-        scroll = QScrollArea()
-        scroll.setFrameShape(QFrame.Shape.NoFrame)
-        scroll.setFocusPolicy(Qt.FocusPolicy.NoFocus)
-        scroll.setWidgetResizable(True)
-        scroll.setWidget(inner)
         page = spaced(QVBoxLayout(self), gap=0)
-        page.addWidget(scroll, 1)
+        page.addWidget(Scrolled(inner), 1)
         foot = spaced(QVBoxLayout(), GRID)
         foot.addWidget(self.undo)
         last = spaced(QHBoxLayout())

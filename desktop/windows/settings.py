@@ -7,7 +7,6 @@ from typing import Any
 from PySide6.QtCore import Qt, QUrl, Signal
 from PySide6.QtGui import QDesktopServices, QResizeEvent, QShowEvent
 from PySide6.QtWidgets import (
-    QFrame,
     QHBoxLayout,
     QLabel,
     QLineEdit,
@@ -30,6 +29,7 @@ from desktop.widgets.models import Efforts, ModelList, Provider
 from desktop.widgets.price import PRICES
 from desktop.widgets.privacy import PrivacyNote
 from desktop.widgets.removal import RemovalPart
+from desktop.widgets.scrolled import Scrolled
 from desktop.widgets.shelves import ShelfList
 from desktop.widgets.text import GRID, muted, spaced
 from desktop.widgets.undo_bar import UndoBar
@@ -134,11 +134,7 @@ class SettingsWindow(QWidget):
     @staticmethod
     def _page(parts: list[QWidget]) -> QWidget:
         inner = QWidget()
-        scroll = QScrollArea()
-        scroll.setFrameShape(QFrame.Shape.NoFrame)
-        scroll.setWidgetResizable(True)
-        scroll.setFocusPolicy(Qt.FocusPolicy.NoFocus)
-        scroll.setWidget(inner)  # empty still: with everything in it this takes four times as long
+        scroll = Scrolled(inner)  # empty still: with everything in it this takes four times as long
         layout = spaced(QVBoxLayout(inner), 2 * GRID, 2 * GRID)
         for part in parts:
             layout.addWidget(part)

@@ -12,11 +12,9 @@ from PySide6.QtWidgets import (
     QButtonGroup,
     QCheckBox,
     QFileDialog,
-    QFrame,
     QHBoxLayout,
     QPushButton,
     QRadioButton,
-    QScrollArea,
     QSpinBox,
     QStackedWidget,
     QVBoxLayout,
@@ -27,6 +25,7 @@ from desktop.i18n import number, tr, trn
 from desktop.icons import app_icon
 from desktop.widgets.fields import error_label
 from desktop.widgets.geometry import window_keys
+from desktop.widgets.scrolled import Scrolled
 from desktop.widgets.text import GRID, clear, heading, literal, muted, paragraph, spaced
 from desktop.words import cost_words, found_line, offer_words
 from engine.views import Backlog, Conversation, Found, ModelOffer, ShelfRow
@@ -116,12 +115,7 @@ class WelcomeWindow(QWidget):
             else:
                 body.addLayout(part)
         body.addStretch()
-        scroll = QScrollArea()
-        scroll.setFrameShape(QFrame.Shape.NoFrame)
-        scroll.setFocusPolicy(Qt.FocusPolicy.NoFocus)
-        scroll.setWidgetResizable(True)
-        scroll.setWidget(inner)
-        return scroll
+        return Scrolled(inner)
 
     def _build_from(self) -> QWidget:
         self.found = paragraph(tr("Looking for conversations…"))

@@ -13,9 +13,11 @@ from desktop.menu import CompanionMenu
 from desktop.tray import TrayHost
 from engine.app import Engine
 from engine.events import Event
+from engine.ledger import copies
 from engine.paths import Home
 from tests.tools.dsh_logs import LogWriter
 
+DAMAGE = b"\xff" * 9000
 RULES = """
 [queue]
 flushWindowMs = 0
@@ -62,6 +64,17 @@ def talk(tmp_path: Path, session_id: str = "session-1", turns: int = 1, words: i
         log.assistant(f"Answer {turn}: " + "the loop ends one row too early, at line 42. " * words)
         log.end_turn()
     return log
+
+
+async def damaged(tmp_path: Path) -> Home:
+    """A home whose ledger is damaged, and was copied before."""
+    home = write_settings(tmp_path)
+    engine = await Engine.open(home)
+    await engine.answer("all")
+    await engine.stop()
+    assert copies.make(home.ledger_file, 1_790_000_000.0, lambda: False)
+    home.ledger_file.write_bytes(DAMAGE)
+    return home
 
 
 @contextlib.asynccontextmanager

@@ -1,14 +1,12 @@
 """The program as a panel meets it: its icon and its menu over D-Bus."""
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
-from pathlib import Path
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 from jeepney.io.asyncio import DBusRouter
 
-from tests.desktop.session import Child, Session, bus, call
+from tests.desktop.session import call
 
 ITEM, MENU = "org.kde.StatusNotifierItem", "com.canonical.dbusmenu"
 type Entry = tuple[int, dict[str, Any], list[Any]]
@@ -58,18 +56,6 @@ class Tray:
     async def activate(self) -> None:
         """A left click."""
         await call(self.router, self.name, "/StatusNotifierItem", ITEM, "Activate", "ii", 5, 5)
-
-
-@asynccontextmanager
-async def running(tmp_path: Path, desk: Session, panel: Child) -> AsyncIterator[tuple[Child, Tray]]:
-    """The program, once its icon is in the panel."""
-    program = await desk.program()
-    try:
-        async with bus(desk.bus) as router:
-            item = await panel.wait_for("item")
-            yield program, Tray(router, item["item"])
-    finally:
-        await program.end()
 
 
 async def eventually(condition: Callable[[], Awaitable[object]]) -> None:

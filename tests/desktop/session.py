@@ -2,30 +2,32 @@
 
 import asyncio
 import contextlib
-import ctypes
 import json
 import os
+import shutil
 import signal
 import sys
 import tempfile
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
 from typing import Any
 
 from jeepney import DBusAddress, Message, MessageType, new_method_call
 from jeepney.io.asyncio import DBusRouter, open_dbus_connection
 
+from tests.desktop.screen import press_keys, window_titles
 from tests.tools.command import windowed
 
 ROOT = Path(__file__).parents[2]
 PIPE = asyncio.subprocess.PIPE
+HOME = "HYPATIA_COMPANION_HOME"
 
-MAP_STATE, VIEWABLE = 92, 2  # XWindowAttributes.map_state on 64-bit systems, IsViewable
-
-# A session bus that starts no services of the machine, a key store say.
+SERVICES = Path("/usr/share/dbus-1/services")
+# A session bus that starts only the services it is told: no key store of the machine, say.
 BUS = """<busconfig>
   <type>session</type>
   <listen>unix:tmpdir={folder}</listen>
+  <servicedir>{services}</servicedir>
   <policy context="default">
     <allow send_destination="*" eavesdrop="true"/>
     <allow eavesdrop="true"/>
@@ -75,10 +77,12 @@ class Session:
         self.screen = screen  # process id of the X server
         self.children: list[Child] = []
 
-    async def start(self, *command: str, stdin: int | None = PIPE, stderr: int | None = None) -> Child:
-        """Start a program in this session."""
+    async def start(
+        self, *command: str, stdin: int | None = PIPE, stderr: int | None = None, env: dict[str, str] | None = None
+    ) -> Child:
+        """Start a program in this session; `env` in the place of the session's environment."""
         process = await asyncio.create_subprocess_exec(
-            *command, env=self.env, cwd=ROOT, stdin=stdin, stdout=PIPE, stderr=stderr
+            *command, env=env or self.env, cwd=ROOT, stdin=stdin, stdout=PIPE, stderr=stderr
         )
         self.children.append(Child(process))
         return self.children[-1]
@@ -103,10 +107,12 @@ class Session:
 
 
 @contextlib.asynccontextmanager
-async def session(home: Path, services: bool = False) -> AsyncIterator[Session]:
+async def session(
+    home: Path, services: Sequence[str] = (), size: tuple[int, int] = (1280, 800)
+) -> AsyncIterator[Session]:
     """A virtual X screen and a session bus; everything of the program lies under `home`.
 
-    With `services` the bus starts the services of the machine on demand, as a real session does.
+    The bus starts the named `services` of the machine on demand, as a real session does with all of them.
     """
     read, write = os.pipe()
     screen = await asyncio.create_subprocess_exec(
@@ -115,7 +121,7 @@ async def session(home: Path, services: bool = False) -> AsyncIterator[Session]:
         str(write),
         "-screen",
         "0",
-        "1280x800x24",
+        "{}x{}x24".format(*size),
         "-nolisten",
         "tcp",
         "-noreset",  # else the screen starts anew whenever its last client goes
@@ -129,7 +135,7 @@ async def session(home: Path, services: bool = False) -> AsyncIterator[Session]:
         **os.environ,
         "DISPLAY": f":{number}",
         "QT_QPA_PLATFORM": "xcb",
-        "HYPATIA_COMPANION_HOME": str(home / "companion"),
+        HOME: str(home / "companion"),
         "DSH_HOME": str(home / "dsh"),
         "XDG_CONFIG_HOME": str(home / "config"),
         "LANG": "C.UTF-8",
@@ -138,14 +144,18 @@ async def session(home: Path, services: bool = False) -> AsyncIterator[Session]:
     for name in ("WAYLAND_DISPLAY", "XDG_CURRENT_DESKTOP", "LANGUAGE"):
         env.pop(name, None)
     configuration = home / "bus.conf"
-    configuration.write_text(BUS.format(folder=tempfile.gettempdir()))
+    started = home / "services"
+    started.mkdir()
+    for name in services:
+        shutil.copy(SERVICES / f"{name}.service", started)
+    configuration.write_text(BUS.format(folder=tempfile.gettempdir(), services=started))
     bus = await asyncio.create_subprocess_exec(
         "dbus-daemon",
-        "--session" if services else f"--config-file={configuration}",
+        f"--config-file={configuration}",
         "--nofork",
         "--print-address=1",
         stdout=PIPE,
-        env=env,
+        env={name: value for name, value in env.items() if name != HOME},  # it is no child of the program
     )
     assert bus.stdout is not None
     address = (await bus.stdout.readline()).decode().strip()
@@ -182,102 +192,6 @@ async def call(router: DBusRouter, name: str, path: str, interface: str, member:
         reply = await router.send_and_get_reply(request)
     assert reply.header.message_type is MessageType.method_return, reply.body
     return reply.body
-
-
-def window_titles(display: str) -> list[str]:
-    """Titles of all mapped windows of an X display, through Xlib."""
-    with _display(display) as (x11, screen):
-        return [title for _, title in _windows(x11, screen)]
-
-
-def press_keys(display: str, title: str, *keys: str) -> None:
-    """Press keys, named as X names them (`shift+Tab` with the shift key), in the window whose title begins so."""
-    with _display(display) as (x11, screen):
-        window = next((id_ for id_, name in _windows(x11, screen) if name.startswith(title)), None)
-        assert window is not None, f"no window {title}"
-        root = x11.XDefaultRootWindow(screen)
-        for key in keys:
-            shift, _, name = key.rpartition("+")
-            code = x11.XKeysymToKeycode(screen, ctypes.c_ulong(x11.XStringToKeysym(name.encode())))
-            assert code, f"no key {name}"
-            for kind in (KEY_PRESS, KEY_RELEASE):
-                event = KeyEvent(kind, 0, 1, screen, window, root, 0, 0, 1, 1, 1, 1, SHIFT if shift else 0, code, 1)
-                x11.XSendEvent(screen, ctypes.c_ulong(window), 1, ctypes.c_long(kind - 1), ctypes.byref(event))
-            x11.XSync(screen, 0)
-
-
-KEY_PRESS, KEY_RELEASE, SHIFT = 2, 3, 1
-
-
-class KeyEvent(ctypes.Structure):
-    """XKeyEvent, as large as XEvent."""
-
-    _fields_ = (
-        ("type", ctypes.c_int),
-        ("serial", ctypes.c_ulong),
-        ("send_event", ctypes.c_int),
-        ("display", ctypes.c_void_p),
-        ("window", ctypes.c_ulong),
-        ("root", ctypes.c_ulong),
-        ("subwindow", ctypes.c_ulong),
-        ("time", ctypes.c_ulong),
-        ("x", ctypes.c_int),
-        ("y", ctypes.c_int),
-        ("x_root", ctypes.c_int),
-        ("y_root", ctypes.c_int),
-        ("state", ctypes.c_uint),
-        ("keycode", ctypes.c_uint),
-        ("same_screen", ctypes.c_int),
-        ("pad", ctypes.c_long * 16),
-    )
-
-
-_IGNORE = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p)(lambda _display, _event: 0)
-
-
-@contextlib.contextmanager
-def _display(name: str) -> Iterator[tuple[ctypes.CDLL, ctypes.c_void_p]]:
-    x11 = ctypes.CDLL("libX11.so.6")
-    x11.XOpenDisplay.restype = ctypes.c_void_p
-    x11.XDefaultRootWindow.restype = ctypes.c_ulong
-    x11.XStringToKeysym.restype = ctypes.c_ulong
-    x11.XKeysymToKeycode.restype = ctypes.c_ubyte
-    # Xlib ends the process at an error; a window that is gone by now is none.
-    x11.XSetErrorHandler.restype = ctypes.c_void_p
-    x11.XSetErrorHandler(_IGNORE)
-    screen = ctypes.c_void_p(x11.XOpenDisplay(name.encode()))
-    assert screen.value, f"no display {name}"
-    try:
-        yield x11, screen
-    finally:
-        x11.XCloseDisplay(screen)
-
-
-def _windows(x11: ctypes.CDLL, screen: ctypes.c_void_p) -> list[tuple[int, str]]:
-    """Id and title of every mapped top-level window."""
-    found: list[tuple[int, str]] = []
-    tree, count = ctypes.POINTER(ctypes.c_ulong)(), ctypes.c_uint()
-    unused = ctypes.c_ulong()
-    root = ctypes.c_ulong(x11.XDefaultRootWindow(screen))
-    x11.XQueryTree(screen, root, ctypes.byref(unused), ctypes.byref(unused), ctypes.byref(tree), ctypes.byref(count))
-    utf8 = ctypes.c_ulong(x11.XInternAtom(screen, b"UTF8_STRING", 0))
-    net_name = ctypes.c_ulong(x11.XInternAtom(screen, b"_NET_WM_NAME", 0))
-    for index in range(count.value):
-        attributes = (ctypes.c_byte * 256)()
-        window = ctypes.c_ulong(tree[index])
-        x11.XGetWindowAttributes(screen, window, attributes)
-        mapped = int.from_bytes(bytes(attributes[MAP_STATE : MAP_STATE + 4]), sys.byteorder) == VIEWABLE
-        kind, bits, length, left = ctypes.c_ulong(), ctypes.c_int(), ctypes.c_ulong(), ctypes.c_ulong()
-        text = ctypes.c_char_p()
-        out = [ctypes.byref(one) for one in (kind, bits, length, left, text)]
-        x11.XGetWindowProperty(screen, window, net_name, ctypes.c_long(0), ctypes.c_long(256), 0, utf8, *out)
-        if mapped and text.value:
-            found.append((window.value or 0, text.value.decode("utf-8", "replace")))
-        if text.value is not None:
-            x11.XFree(text)
-    if count.value:
-        x11.XFree(tree)
-    return found
 
 
 def alive(pid: int) -> bool:

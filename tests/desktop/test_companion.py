@@ -1,5 +1,6 @@
 """What a person can do from the tray, over a real engine with a real shelf server and real logs."""
 
+import time
 from pathlib import Path
 
 import pytest
@@ -311,6 +312,18 @@ async def test_what_was_told_can_be_read_again(tmp_path, until) -> None:
         assert "maxUserChars" in past.list.item(past.list.count() - 1).text()
         past.show_past([], 0.0)
         assert past.empty.isVisible()
+
+
+async def test_snoozed_notifications_stay_so_over_a_restart(tmp_path, until) -> None:
+    async with living(tmp_path, answer="now") as one:
+        one.companion.menu.quiet_day.trigger()
+        await until(lambda: one.engine.snooze.until > time.time())
+    async with living(tmp_path) as one:
+        assert one.companion.notifier.snoozed and one.companion.menu.notify_again.isVisible()
+        one.companion.menu.notify_again.trigger()
+        await until(lambda: one.engine.snooze.until == 0)
+    async with living(tmp_path) as one:
+        assert not one.companion.notifier.snoozed and not one.companion.menu.notify_again.isVisible()
 
 
 async def test_start_at_login_follows_the_real_file(tmp_path) -> None:

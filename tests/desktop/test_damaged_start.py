@@ -6,12 +6,9 @@ from pathlib import Path
 from PySide6.QtWidgets import QApplication, QMessageBox, QPushButton
 
 from desktop.app import Program
-from engine.app import Engine
 from engine.ledger import copies
 from engine.supervisor import Supervisor
-from tests.desktop.living import write_settings
-
-DAMAGE = b"\xff" * 9000
+from tests.desktop.living import DAMAGE, damaged
 
 
 async def dialog() -> QMessageBox:
@@ -31,19 +28,8 @@ def button(box: QMessageBox, words: str) -> QPushButton:
     return found
 
 
-async def damaged(tmp_path: Path) -> Program:
-    """A program whose ledger is damaged, and copied before."""
-    home = write_settings(tmp_path)
-    engine = await Engine.open(home)
-    await engine.answer("all")
-    await engine.stop()
-    assert copies.make(home.ledger_file, 1_790_000_000.0, lambda: False)
-    home.ledger_file.write_bytes(DAMAGE)
-    return Program(home)
-
-
 async def test_the_last_good_copy_is_put_back_on_request(tmp_path: Path) -> None:
-    program = await damaged(tmp_path)
+    program = Program(await damaged(tmp_path))
     supervisor = Supervisor()
     opening = supervisor.start(program._opened(), "open")
     box = await dialog()
@@ -60,7 +46,7 @@ async def test_the_last_good_copy_is_put_back_on_request(tmp_path: Path) -> None
 
 
 async def test_quit_leaves_the_damaged_file_as_it_is(tmp_path: Path) -> None:
-    program = await damaged(tmp_path)
+    program = Program(await damaged(tmp_path))
     supervisor = Supervisor()
     opening = supervisor.start(program._opened(), "open")
     button(await dialog(), "Quit").click()
@@ -69,7 +55,7 @@ async def test_quit_leaves_the_damaged_file_as_it_is(tmp_path: Path) -> None:
 
 
 async def test_without_a_copy_there_is_only_quit(tmp_path: Path) -> None:
-    program = await damaged(tmp_path)
+    program = Program(await damaged(tmp_path))
     copies.drop(tmp_path / "companion" / "ledger.sqlite")
     supervisor = Supervisor()
     opening = supervisor.start(program._opened(), "open")

@@ -181,6 +181,20 @@ def answer_question(box: QMessageBox | None, label: str) -> None:
     next(button for button in box.findChildren(QPushButton) if button.text() == label).click()
 
 
+def test_the_field_that_takes_a_key_comes_into_sight(window, qtbot) -> None:
+    window.resize(760, 480)
+    window.open_at("Models")
+    keys = window.models.keys
+    qtbot.waitUntil(lambda: window.models.cards()[0].isVisible())
+    assert keys.value.visibleRegion().isEmpty()
+    window.models.cards()[0].key.click()
+    assert keys.value.hasFocus() and not keys.value.visibleRegion().isEmpty()
+    window.models.cards()[0].grip.setFocus()
+    assert keys.value.visibleRegion().isEmpty()
+    keys.save.click()  # without a key: the field that lacks one is the next to be filled in
+    assert keys.value.hasFocus() and not keys.value.visibleRegion().isEmpty()
+
+
 def test_a_key_goes_into_a_file_only_after_a_question(window, qtbot) -> None:
     keys, told = window.models.keys, []
     window.models.key_entered.connect(lambda *parts: told.append(parts))

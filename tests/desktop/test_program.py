@@ -7,8 +7,9 @@ from pathlib import Path
 from engine.app import Engine
 from engine.paths import Home
 from tests.desktop.living import talk, write_settings
-from tests.desktop.panel import Tray, eventually, running
-from tests.desktop.session import alive, bus, call, descendants, kill, session
+from tests.desktop.panel import eventually
+from tests.desktop.real_desktop import real_desktop, running
+from tests.desktop.session import alive, descendants, kill, session
 from tests.tools.model_server import ModelServer, status
 
 
@@ -23,101 +24,70 @@ async def answered(tmp_path: Path, start: str = "now") -> Home:
 
 async def test_menu_pause_resume_and_quit_over_the_bus(tmp_path: Path) -> None:
     await answered(tmp_path)
-    async with session(tmp_path) as desk:
-        panel = await desk.panel("panel")
-        async with running(tmp_path, desk, panel) as (program, tray):
+    async with real_desktop(tmp_path) as desktop, running(desktop) as (program, tray):
 
-            async def first_line(text: str) -> bool:
-                entries = await tray.entries()
-                return bool(entries) and next(iter(entries)) == text
-
-            async def shelves_listed() -> bool:
-                return "Shelf/default" in await tray.entries()
-
-            await eventually(lambda: first_line("Up to date"))
-            await eventually(shelves_listed)
+        async def first_line(text: str) -> bool:
             entries = await tray.entries()
-            top = [label for label in entries if "/" not in label]
-            assert top == [
-                "Up to date",
-                "Shelf",
-                "Summarise now",
-                "Pause",
-                "Review…",
-                "Memory…",
-                "Settings…",
-                "Snooze notifications",
-                "Welcome…",
-                "Guide…",
-                "Quit",
-            ]
-            assert entries["Shelf/default"][1]["toggle-state"] == ("i", 1)
-            assert {"Shelf/Connect folder…", "Shelf/Manage…"} <= set(entries)
-            assert "Shelf: default" in await tray.tooltip()
-            await tray.choose("Pause/Until resumed")
-            await eventually(lambda: first_line("Paused until you resume"))
-            assert "Pause" not in await tray.entries()
-            await tray.choose("Resume")
-            await eventually(lambda: first_line("Up to date"))
-            await tray.activate()
+            return bool(entries) and next(iter(entries)) == text
 
-            async def window_opened() -> bool:
-                return any(title.startswith("Memory") for title in await desk.titles())
+        async def shelves_listed() -> bool:
+            return "Shelf/default" in await tray.entries()
 
-            await eventually(window_opened)
-            children = descendants(program.process.pid)
-            await tray.choose("Quit")
-            async with asyncio.timeout(5):
-                assert await program.process.wait() == 0
-            assert not [pid for pid in children if alive(pid)]
+        await eventually(lambda: first_line("Up to date"))
+        await eventually(shelves_listed)
+        entries = await tray.entries()
+        top = [label for label in entries if "/" not in label]
+        assert top == [
+            "Up to date",
+            "Shelf",
+            "Summarise now",
+            "Pause",
+            "Review…",
+            "Memory…",
+            "Settings…",
+            "Snooze notifications",
+            "Welcome…",
+            "Guide…",
+            "Quit",
+        ]
+        assert entries["Shelf/default"][1]["toggle-state"] == ("i", 1)
+        assert {"Shelf/Connect folder…", "Shelf/Manage…"} <= set(entries)
+        assert "Shelf: default" in await tray.tooltip()
+        await tray.choose("Pause/Until resumed")
+        await eventually(lambda: first_line("Paused until you resume"))
+        assert "Pause" not in await tray.entries()
+        await tray.choose("Resume")
+        await eventually(lambda: first_line("Up to date"))
+        await tray.activate()
+
+        async def window_opened() -> bool:
+            return await desktop.shows("Memory")
+
+        await eventually(window_opened)
+        children = descendants(program.process.pid)
+        await tray.choose("Quit")
+        async with asyncio.timeout(5):
+            assert await program.process.wait() == 0
+        assert not [pid for pid in children if alive(pid)]
 
 
 async def test_the_first_question_is_open_until_answered(tmp_path: Path) -> None:
     talk(tmp_path)
     write_settings(tmp_path)
-    async with session(tmp_path) as desk:
-        panel = await desk.panel("panel")
-        async with running(tmp_path, desk, panel) as (_, tray):
+    async with real_desktop(tmp_path) as desktop, running(desktop) as (_, tray):
 
-            async def asks() -> bool:
-                return "Not recording yet: one question is open" in await tray.entries()
+        async def asks() -> bool:
+            return "Not recording yet: one question is open" in await tray.entries()
 
-            async def window_opened() -> bool:
-                return any(title.startswith("Welcome") for title in await desk.titles())
+        async def window_opened() -> bool:
+            return await desktop.shows("Welcome")
 
-            await eventually(asks)
-            await eventually(window_opened)
-            assert "0 messages recorded today" in await tray.tooltip()
+        await eventually(asks)
+        await eventually(window_opened)
+        assert "0 messages recorded today" in await tray.tooltip()
 
 
-async def test_a_panel_that_comes_after_us_gets_the_icon(tmp_path: Path) -> None:
-    await answered(tmp_path)
-    async with session(tmp_path) as desk:
-        panel = await desk.panel()
-        program = await desk.program()
-        async with bus(desk.bus) as router:
-
-            async def connected() -> bool:
-                names = (
-                    await call(
-                        router, "org.freedesktop.DBus", "/org/freedesktop/DBus", "org.freedesktop.DBus", "ListNames"
-                    )
-                )[0]
-                return len([name for name in names if name.startswith(":")]) >= 4
-
-            await eventually(connected)
-            await panel.tell("panel")
-            tray = Tray(router, (await panel.wait_for("item"))["item"])
-
-            async def has_menu() -> bool:
-                return "Quit" in await tray.entries()
-
-            await eventually(has_menu)
-        await program.end()
-        assert program.process.returncode == 0
-
-
-async def test_a_failing_model_gives_one_notification_whose_button_opens_review(tmp_path: Path) -> None:
+async def test_a_failing_model_gives_one_notification_whose_button_opens_review(tmp_path: Path, until) -> None:
     home = write_settings(tmp_path)
     for number in range(3):
         talk(tmp_path, f"session-{number}", turns=3)
@@ -126,74 +96,67 @@ async def test_a_failing_model_gives_one_notification_whose_button_opens_review(
         engine.settings.set("consolidation.models", [{"provider": "ollama", "model": "m", "baseUrl": server.url}])
         await engine.answer("all", "")
         await engine.stop()
-        async with session(tmp_path) as desk:
-            panel = await desk.panel("panel")
-            async with running(tmp_path, desk, panel) as (_, tray):
-                shown = await panel.wait_for("notify")
-                assert "Review" in shown["actions"]
-                assert "importer" not in shown["title"] + shown["body"]
+        async with real_desktop(tmp_path) as desktop:
+            async with running(desktop) as (_, tray):
+                await until(desktop.notifications)
+                [(title, body)] = desktop.notifications()
+                assert title == "Something needs you" and "importer" not in body
 
                 async def all_failed() -> bool:
                     return "Review… (3)" in await tray.entries()
 
                 await eventually(all_failed)
-                assert not await desk.titles()
-                await panel.tell(f"press {shown['notify']} open")
+                assert not await desktop.windows()
+                await desktop.press_button("Review")
 
                 async def review_opened() -> bool:
-                    return any(title.startswith("Review") for title in await desk.titles())
+                    return await desktop.shows("Review")
 
                 await eventually(review_opened)
                 await tray.choose("Quit")
 
-            notices = [line for line in panel.seen if "notify" in line]
-            assert len(notices) == 1
+            assert len(desktop.notifications()) == 1
 
 
 async def test_a_second_start_hands_over_and_ends(tmp_path: Path) -> None:
     await answered(tmp_path)
-    async with session(tmp_path) as desk:
-        panel = await desk.panel("panel")
-        async with running(tmp_path, desk, panel) as (program, tray):
-            assert not await desk.titles()
-            second = await desk.program()
-            async with asyncio.timeout(20):
-                assert await second.process.wait() == 0
-            assert program.process.returncode is None
+    async with real_desktop(tmp_path) as desktop, running(desktop) as (program, tray):
+        assert not await desktop.windows()
+        second = await desktop.desk.program()
+        async with asyncio.timeout(20):
+            assert await second.process.wait() == 0
+        assert program.process.returncode is None
 
-            async def window_opened() -> bool:
-                return any(title.startswith("Memory") for title in await desk.titles())
+        async def window_opened() -> bool:
+            return await desktop.shows("Memory")
 
-            await eventually(window_opened)
-            assert "Quit" in await tray.entries()
+        await eventually(window_opened)
+        assert "Quit" in await tray.entries()
 
 
 async def test_sigterm_stops_cleanly_and_leaves_no_child(tmp_path: Path, until) -> None:
     talk(tmp_path)
     await answered(tmp_path, "all")
-    async with session(tmp_path) as desk:
-        panel = await desk.panel("panel")
-        async with running(tmp_path, desk, panel) as (program, _):
-            await until(lambda: descendants(program.process.pid))
-            children = descendants(program.process.pid)
-            program.process.terminate()
-            async with asyncio.timeout(5):
-                assert await program.process.wait() == 0
-            await until(lambda: not [pid for pid in children if alive(pid)])
+    async with real_desktop(tmp_path) as desktop, running(desktop) as (program, _):
+        await until(lambda: descendants(program.process.pid))
+        children = descendants(program.process.pid)
+        program.process.terminate()
+        async with asyncio.timeout(5):
+            assert await program.process.wait() == 0
+        await until(lambda: not [pid for pid in children if alive(pid)])
 
 
 async def test_sigkill_leaves_no_child_and_the_next_start_works(tmp_path: Path, until) -> None:
     talk(tmp_path)
     await answered(tmp_path, "all")
-    async with session(tmp_path) as desk:
-        panel = await desk.panel("panel")
-        async with running(tmp_path, desk, panel) as (program, _):
+    async with real_desktop(tmp_path) as desktop:
+        async with running(desktop) as (program, _):
             await until(lambda: descendants(program.process.pid))
             children = descendants(program.process.pid)
             kill(program.process.pid)
             await program.process.wait()
             await until(lambda: not [pid for pid in children if alive(pid)])
-        async with running(tmp_path, desk, panel) as (program, tray):
+        async with running(desktop) as (program, tray):
             assert "Quit" in await tray.entries()
         assert program.process.returncode == 0
 
@@ -255,15 +218,13 @@ async def test_when_the_screen_goes_away_everything_still_stops_in_order(tmp_pat
     """Qt quits as soon as its loop runs, again and again, while the stop needs it."""
     home = await answered(tmp_path, "all")
     talk(tmp_path)
-    async with session(tmp_path) as desk:
-        panel = await desk.panel("panel")
-        async with running(tmp_path, desk, panel) as (program, _):
-            await until(lambda: descendants(program.process.pid))
-            children = descendants(program.process.pid)
-            kill(desk.screen)
-            async with asyncio.timeout(10):
-                await program.process.wait()
-            await until(lambda: not [pid for pid in children if alive(pid)])
+    async with real_desktop(tmp_path) as desktop, running(desktop) as (program, _):
+        await until(lambda: descendants(program.process.pid))
+        children = descendants(program.process.pid)
+        kill(desktop.desk.screen)
+        async with asyncio.timeout(10):
+            await program.process.wait()
+        await until(lambda: not [pid for pid in children if alive(pid)])
     noted = home.log_file.read_text("utf-8")
     assert "Traceback" not in noted and "RuntimeError" not in noted, noted
     assert not (home.data / "control.json").exists()

@@ -1,6 +1,6 @@
-"""One run from the first start to Quit, on a real screen and bus, met by keyboard, panel and notifications only."""
+"""One run from the first start to Quit on a desktop of real parts, met by keyboard, mouse, panel and notifications."""
 
-import contextlib
+import asyncio
 from pathlib import Path
 
 import pytest
@@ -8,13 +8,17 @@ import pytest
 from desktop import i18n
 from desktop.resources import resource
 from engine.app import Engine
+from engine.settings import GROUPS
 from tests.desktop.living import talk, write_settings
-from tests.desktop.panel import eventually, running
-from tests.desktop.session import alive, descendants, session
+from tests.desktop.panel import eventually
+from tests.desktop.real_desktop import Desktop, real_desktop, started
+from tests.desktop.session import descendants
 from tests.pipeline.talk import answer
 from tests.tools.model_server import ModelServer, ok, status
 
-CHINESE = i18n.read(resource("translations", "companion_zh_CN.ts"))["windows"]
+CATALOGUE = i18n.read(resource("translations", "companion_zh_CN.ts"))
+CHINESE = CATALOGUE["engine"] | CATALOGUE["windows"]
+KEY = "sk-key-of-a-test-0123456789"
 
 
 class Said:
@@ -26,6 +30,14 @@ class Said:
     def __call__(self, text: str, **values: object) -> str:
         text = self._texts.get(text, text).replace("&", "")
         return text.format(**values) if values else text
+
+
+async def stored_key(desktop: Desktop, provider: str) -> str:
+    """What another program finds in the key store."""
+    wanted = ("service", "hypatia-companion", "username", provider)
+    child = await desktop.start("secret-tool", "lookup", *wanted)
+    assert child.process.stdout is not None
+    return (await child.process.stdout.read()).decode().strip()
 
 
 @pytest.mark.timeout(300)
@@ -42,73 +54,87 @@ async def test_from_the_first_start_to_quit(tmp_path: Path, language: str, schem
             "consolidation.models",
             [
                 {"provider": "local", "model": "failing", "baseUrl": failing.url},
-                {"provider": "local", "model": "working", "baseUrl": working.url},
+                {"provider": "deepseek", "model": "working", "baseUrl": working.url},
             ],
         )
         await engine.connect_shelf(second)
         await engine.stop()
-        async with session(tmp_path) as desk:
-            panel = await desk.panel("panel")
+        async with real_desktop(tmp_path, dark=scheme == "dark") as desktop:
+            shows = desktop.shows
+            program = await desktop.desk.program()
+            tray = await desktop.tray()
 
-            async def shows(title: str) -> bool:
-                return any(one.startswith(title) for one in await desk.titles())
+            async def tells(text: str) -> bool:
+                return text in await tray.tooltip()
 
-            async with running(tmp_path, desk, panel) as (program, tray):
+            async def shelves_listed() -> bool:
+                return f"{said('&Shelf')}/second" in await tray.entries()
 
-                async def tells(text: str) -> bool:
-                    return text in await tray.tooltip()
+            # The first start asks, and records nothing before it is answered: all conversations, the shelf and the
+            # models as they are.
+            await eventually(lambda: shows(said("Welcome")))
+            await eventually(lambda: tells(said("Not recording yet: one question is open")))
+            assert said("{n} messages recorded today", n=0) in await tray.tooltip()
+            await eventually(shelves_listed)
+            await asyncio.sleep(1)  # the answer can be given once the shelves are known there too
+            await desktop.type(said("Welcome"), "Down", "Down", "Return", "Return", "Return", "Return")
+            await eventually(lambda: tells(said("{n} messages recorded today", n=2)))
+            await desktop.type(said("Memory"), "Escape")
 
-                async def shelves_listed() -> bool:
-                    return f"{said('&Shelf')}/second" in await tray.entries()
+            # A key is typed into Settings; it goes to the key store, where another program finds it.
+            await tray.choose(said("S&ettings…"))
+            await desktop.type(said("Settings"), "Home", *["Down"] * GROUPS.index("Models"), "alt+k")
+            await asyncio.sleep(0.5)  # a button that is pressed by its letter acts a tenth of a second later
+            await desktop.type(said("Settings"), *typed(KEY), "Return")
 
-                # The first start asks, and records nothing before it is answered: all conversations, the shelf and the
-                # models as they are.
-                await eventually(lambda: shows(said("Welcome")))
-                await eventually(lambda: tells(said("Not recording yet: one question is open")))
-                assert said("{n} messages recorded today", n=0) in await tray.tooltip()
-                await eventually(shelves_listed)
-                await desk.press(said("Welcome"), "Down", "Down", "Return", "Return", "Return")
+            async def kept() -> bool:
+                return await stored_key(desktop, "deepseek") == KEY
 
-                async def answered() -> bool:
-                    # The answer can be given once the shelves are known there too.
-                    with contextlib.suppress(AssertionError):  # it may close between the look and the key
-                        await desk.press(said("Welcome"), "Return")
-                    return not await shows(said("Welcome"))
+            await eventually(kept)
+            await desktop.type(said("Settings"), "ctrl+w")
 
-                await eventually(answered)
-                await eventually(lambda: tells(said("{n} messages recorded today", n=2)))
-                await eventually(lambda: shows(said("Memory")))
-                await desk.press(said("Memory"), "Escape")
+            # The conversation goes on: its messages are recorded, and the first model fails for good.
+            log.user("And now? " + "why does the importer drop the last row? " * 40)
+            log.assistant("The loop ends one row too early, at line 42. " * 40)
+            log.end_turn()
+            await eventually(lambda: tells(said("{n} messages recorded today", n=4)))
+            await until(desktop.notifications)
+            [(title, body)] = desktop.notifications()
+            assert title == said("Something needs you") and "importer" not in title + body
+            assert failing.requests and not working.requests
 
-                # The conversation goes on: its messages are recorded, and the first model fails for good.
-                log.user("And now? " + "why does the importer drop the last row? " * 40)
-                log.assistant("The loop ends one row too early, at line 42. " * 40)
-                log.end_turn()
-                await eventually(lambda: tells(said("{n} messages recorded today", n=4)))
-                shown = await panel.wait_for("notify")
-                assert said("Review") in shown["actions"]
-                assert "importer" not in shown["title"] + shown["body"]
-                assert failing.requests and not working.requests
+            # The notification opens Review, by its button or by a click on it; there the other model does it.
+            assert not await shows(said("Review"))
+            if language == "en":
+                buttons = await desktop.press_button("Review")
+                assert len(buttons) == 2
+            else:
+                await desktop.click_notification()
+            await eventually(lambda: shows(said("Review") + " (1)"))
+            assert said("&Review… ({n})", n=1) in await tray.entries()
+            # The focus is on Retry; before it stands the button for the other model.
+            await desktop.type(said("Review"), "shift+Tab", "space")
+            await until(lambda: working.requests)
+            assert working.requests[0].headers["authorization"] == f"Bearer {KEY}"
+            await eventually(lambda: tells(said("Waiting for you: {n}", n=0)))
+            assert said("&Review…") in await tray.entries()
+            await desktop.type(said("Review"), "ctrl+w")
 
-                # The button of the notification opens Review; there the other model does it.
-                assert not await shows(said("Review"))
-                await panel.tell(f"press {shown['notify']} open")
-                await eventually(lambda: shows(said("Review") + " (1)"))
-                assert said("&Review… ({n})", n=1) in await tray.entries()
-                # The focus is on Retry; before it stands the button for the other model.
-                await desk.press(said("Review"), "shift+Tab", "space")
-                await until(lambda: working.requests)
-                await eventually(lambda: tells(said("Waiting for you: {n}", n=0)))
-                assert said("&Review…") in await tray.entries()
+            # The shelf is switched as a panel does it, and the icon is clicked.
+            await tray.choose(f"{said('&Shelf')}/second")
+            await eventually(lambda: tells(said("Shelf: {name}", name="second")))
+            await desktop.click_icon()
+            await desktop.type(said("Memory"), "Escape")
 
-                # The shelf is switched as a panel does it.
-                await tray.choose(f"{said('&Shelf')}/second")
-                await eventually(lambda: tells(said("Shelf: {name}", name="second")))
+            # The last entry of the menu that the panel opens is Quit.
+            assert len(descendants(program.process.pid)) and len(started(tmp_path)) > 1
+            await desktop.choose_last(await desktop.open_menu())
+            await until(lambda: program.process.returncode is not None)
+            assert program.process.returncode == 0
+            await until(lambda: not started(tmp_path))
+            assert [one for one, _ in desktop.notifications()].count(title) == 1
 
-                children = descendants(program.process.pid)
-                assert children
-                await tray.choose(said("&Quit"))
-                await until(lambda: program.process.returncode is not None)
-                assert program.process.returncode == 0
-                await until(lambda: not [pid for pid in children if alive(pid)])
-            assert len([line for line in panel.seen if line.get("title") == shown["title"]]) == 1
+
+def typed(text: str) -> list[str]:
+    """The keys of a text, by X's names."""
+    return ["minus" if letter == "-" else letter for letter in text]
