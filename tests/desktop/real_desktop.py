@@ -213,7 +213,12 @@ class Desktop:
     async def click_notification(self) -> None:
         """Click on the newest one."""
         display = self.desk.env["DISPLAY"]
-        [place] = [one for one in await asyncio.to_thread(screen.windows, display) if one.title == "Dunst"]
+
+        async def there() -> list[screen.Shown]:
+            return [one for one in await asyncio.to_thread(screen.windows, display) if one.title == "Dunst"]
+
+        await eventually(there)
+        [place] = await there()
         await asyncio.to_thread(screen.click, display, place.x + place.width // 2, place.y + place.height // 2)
 
     async def picture(self) -> QImage:
