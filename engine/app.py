@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
-from engine import control, instance
+from engine import control, instance, room
 from engine.agent_sources import AgentSources
 from engine.agents.connecting.agents import Agents
 from engine.agents.inbox import Inbox
@@ -32,6 +32,7 @@ from engine.events import (
     ShowRequested,
     StatusChanged,
     TaskFailed,
+    TaskHeld,
     TaskSettled,
     TaskStuck,
 )
@@ -378,6 +379,7 @@ class Engine:
                     await self.woke_up()
                 if await asyncio.to_thread(self.settings.changed_on_disk):
                     self.settings.reload()
+                self._notices.little_room(await asyncio.to_thread(room.scarce, self.home.data))
                 if self._paused_until and self._paused_until <= self.clock.time():
                     await self.resume()
                 await self._mind_plugin()
@@ -761,11 +763,11 @@ class Engine:
 
     async def refresh(self) -> Status:
         """Take a new snapshot; StatusChanged goes out when it differs."""
+        await self._mind_held_up()
         status = await self._overview.status(
             shelf=self.settings.get("shelf"),
             server=self._client.server_name,
             counts=await self._work.queue.counts() if self._work is not None else dict(_NO_TASKS),
-            stuck=await self._work.queue.stuck() if self._work is not None else None,
             busy=self._reading,
             paused_until=self._paused_until,
             problems=self._notices.problems(),
@@ -775,6 +777,11 @@ class Engine:
             self._status = status
             self.bus.emit(StatusChanged())
         return status
+
+    async def _mind_held_up(self) -> None:
+        queue = self._work.queue if self._work is not None else None
+        stuck = await queue.stuck() if queue is not None else None
+        self._notices.held_up(stuck, queue.is_running if queue is not None else lambda _: False)
 
     async def sources(self) -> list[SourceRow]:
         """The agents whose conversations can be read, and what was read of each."""
@@ -832,7 +839,7 @@ class Engine:
             self._notices.problem("storage", Environment(event.title, event.message, event.action))
         if isinstance(event, MessagesLogged | TaskSettled):
             self._notices.solved("storage")
-        if isinstance(event, MessagesLogged | TaskSettled | TaskFailed | Forgotten):
+        if isinstance(event, MessagesLogged | TaskSettled | TaskFailed | TaskHeld | Forgotten):
             self._touch()
 
     async def _say_failed(self, event: TaskFailed) -> None:

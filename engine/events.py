@@ -49,6 +49,15 @@ class TaskFailed(Event):
 
 
 @dataclass(frozen=True, slots=True)
+class TaskHeld(Event):
+    """A task could not do its work now and waits, for its surroundings or for a person."""
+
+    task_id: str
+    kind: str
+    session_id: str
+
+
+@dataclass(frozen=True, slots=True)
 class QuitRequested(Event):
     """Somebody asks the program to end: its removal, or a newer version that takes over."""
 

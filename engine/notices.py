@@ -5,10 +5,15 @@ from collections.abc import Callable
 
 from engine.errors import CompanionError, Environment
 from engine.events import EventBus, Notice
+from engine.ledger.tasks import Task
 from engine.models.routes import Route
 from engine.views import Problem
 
 log = logging.getLogger(__name__)
+
+# What asks nothing of a person stands in the windows only: it goes on by itself, or everything else says it too.
+_NOTHING_TO_DO = ("It is tried again by itself.", "Check the network connection.")
+_FULL = ("The disk is full", "The shelf cannot be written")
 
 _FAILED = {
     "log-message": "The recording of “{name}” failed and waits in Review.",
@@ -26,24 +31,48 @@ class Notices:
         self._changed = changed
         self._problems: dict[str, Problem] = {}
         self._offered: set[str] = set()
+        self._held: tuple[str, str] | None = None  # the task that is held up, and the key of its problem
 
     def problems(self) -> list[Problem]:
         """What keeps the companion from working fully, the oldest first."""
         return list(self._problems.values())
 
-    def problem(self, key: str, error: CompanionError) -> None:
-        """Something does not work, until `solved` is called with the same key."""
+    def problem(self, key: str, error: CompanionError, *, quiet: bool = False) -> None:
+        """Something does not work, until `solved` is called with the same key; `quiet`: told in the windows only."""
         problem = Problem(key, error.title, error.message, error.action)
         if self._problems.get(key) != problem:
             self._problems[key] = problem
             log.warning("%s: %s", error.title, error.message)
-            self._bus.emit(Notice(key, error.title, error.message, error.action))
-        self._changed()
+            self._bus.emit(Notice(key, error.title, error.message, error.action, quiet=quiet))
+            self._changed()
 
     def solved(self, key: str) -> None:
         """It works again."""
         if self._problems.pop(key, None) is not None:
             self._changed()
+
+    def held_up(self, task: Task | None, is_running: Callable[[str], bool]) -> None:
+        """What keeps tasks from running although nobody has to decide on them: a shelf that is gone, a full disk.
+
+        `task` is the oldest of them. While one of them is tried again its cause stands, so that it is told only once.
+        """
+        if self._held is not None and is_running(self._held[0]):
+            return
+        title, _, message = (task.error or "").partition(": ") if task is not None else ("", "", "")
+        if self._held is not None and self._held[1] != f"held up: {title}":
+            self.solved(self._held[1])
+            self._held = None
+        if task is not None:
+            self._held = (task.id, f"held up: {title}")
+            error = Environment(title, message, task.action)
+            self.problem(self._held[1], error, quiet=task.action in _NOTHING_TO_DO)
+
+    def little_room(self, error: Environment | None) -> None:
+        """Whether the disk is nearly full; once it is quite full that is said alone."""
+        if error is None or any(problem.title in _FULL for problem in self._problems.values()):
+            self.solved("room")
+        else:
+            self.problem("room", error)
 
     def forget(self, prefix: str) -> None:
         """Drop the problems whose key begins so, because they are looked for anew."""

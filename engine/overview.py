@@ -31,7 +31,6 @@ class Overview:
         shelf: str,
         server: str,
         counts: dict[TaskStatus, int],
-        stuck: Task | None,
         busy: bool,
         paused_until: float | None,
         problems: list[Problem],
@@ -41,7 +40,6 @@ class Overview:
 
         `more`: how many items wait in Review beside failed tasks and problems.
         """
-        problems = problems + _stuck(stuck)
         answered = await self._logs.choice(shelf) is not None
         state = State.RESTING
         if paused_until is not None:
@@ -123,14 +121,6 @@ class Overview:
     async def found(self, sources: Sequence[Source]) -> list[Found]:
         """What there is to record, without reading any of it."""
         return await asyncio.to_thread(lambda: [row for source in sources for row in _found(source, self._now())])
-
-
-def _stuck(task: Task | None) -> list[Problem]:
-    """What keeps tasks from running although nobody has to decide on them: a shelf that is gone, a full disk."""
-    if task is None or task.error is None:
-        return []
-    title, _, message = task.error.partition(": ")
-    return [Problem("shelf", title, message, task.action)]
 
 
 def _found(source: Source, now: float) -> list[Found]:

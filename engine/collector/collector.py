@@ -233,7 +233,7 @@ class Collector:
             except (OSError, RangeLost) as error:
                 log.warning("cannot read %s now: %s", group[0].session_id, error)
             except CompanionError as error:
-                log.error("%s has to wait: %s", group[0].session_id, error)
+                log.warning("%s has to wait: %s", group[0].session_id, error)
                 trouble = trouble or error
         if trouble is not None:
             raise trouble

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from engine.clock import Clock, SystemClock, Timer
 from engine.errors import CompanionError, Deferred, Environment, TaskError, UserFixable
-from engine.events import Event, EventBus, SettingsChanged, TaskFailed, TaskSettled, TaskStuck
+from engine.events import Event, EventBus, SettingsChanged, TaskFailed, TaskHeld, TaskSettled, TaskStuck
 from engine.ledger.calls import Tokens, counting
 from engine.ledger.database import Ledger
 from engine.ledger.tasks import Attempt, Status, Task, TaskKey, Tasks
@@ -180,6 +180,10 @@ class Queue:
         """The oldest record that waits for something a person can do, though nobody has to decide on it."""
         return await self._records.stuck()
 
+    def is_running(self, task_id: str) -> bool:
+        """Whether a record is at work now."""
+        return any(str(key) == task_id for key in self._running.values())
+
     async def is_logging(self) -> bool:
         """Whether anything waits to be recorded, or is being."""
         return await self._records.count_waiting(("log-message",)) > 0
@@ -328,11 +332,14 @@ class Queue:
             return self._backoff(key)
         except Environment as error:
             await self._records.settle(key, "pending", one_line(f"{error.title}: {error.message}"), error.action)
+            self._bus.emit(TaskHeld(task.id, task.kind, task.session_id))
             return self._backoff(key) if error.until is None else self._park(key, error.until)
         except Deferred as error:
             await self._records.settle(key, "deferred", one_line(str(error)))
+            self._bus.emit(TaskHeld(task.id, task.kind, task.session_id))
         except UserFixable as error:
             await self._records.settle(key, "deferred", one_line(f"{error.title}: {error.message}"), error.action)
+            self._bus.emit(TaskHeld(task.id, task.kind, task.session_id))
         except Exception as error:  # noqa: BLE001 - whatever an executor raises is a failed attempt of its task
             return await self._fail(task, error, used)
         else:

@@ -52,7 +52,9 @@ class Shelf:
                 if (path / "data.duckdb").exists() and not file.exists():
                     raise ToolError("config error: this shelf is in the layout of an older Hypatia; open it there once")
             elif not file.is_file():
-                raise ToolError(f"its {'database' if path.is_dir() else 'folder'} is missing: {path}")
+                if path.is_dir():
+                    raise ToolError(f"its database is missing: {path}")
+                raise ToolError(f"its folder is missing: {path}")
             self._connection = sqlite3.connect(
                 f"{file.absolute().as_uri()}?mode={'rwc' if create else 'rw'}",
                 uri=True,

@@ -687,6 +687,7 @@
     <message><source>Free some space; the work goes on then.</source><translation>请腾出一些空间，之后会自动继续。</translation></message>
     <message><source>Hypatia cannot import this</source><translation>Hypatia 无法导入此内容</translation></message>
     <message><source>Hypatia is used through its command line</source><translation>正通过命令行使用 Hypatia</translation></message>
+    <message><source>IO error</source><translation>读写错误</translation></message>
     <message><source>If it goes on, update Hypatia, or set “binaries” to “built-in” in the settings.</source><translation>如果持续出现，请更新 Hypatia，或在“设置 › 书架”中将 Hypatia 程序设为 built-in。</translation></message>
     <message><source>Import another file.</source><translation>请导入其他文件。</translation></message>
     <message><source>Import it again; what has arrived is left alone.</source><translation>请重新导入；已到达的内容保持不变。</translation></message>
@@ -698,6 +699,7 @@
     <message><source>It does not answer within {n} seconds.</source><translation>它在 {n} 秒内没有响应。</translation></message>
     <message><source>It does not keep what is stored in it.</source><translation>它没有保留存入的内容。</translation></message>
     <message><source>It ended with status {n}</source><translation>它以状态 {n} 结束</translation></message>
+    <message><source>It ended with status {n}.</source><translation>它以状态 {n} 结束。</translation></message>
     <message><source>It goes on at {time}.</source><translation>{time} 继续。</translation></message>
     <message><source>It has a second name (a hard link) that would no longer follow.</source><translation>该文件另有名称（硬链接），更改后将不再同步。</translation></message>
     <message><source>It holds more than one YAML document.</source><translation>文件包含多个 YAML 文档。</translation></message>
@@ -728,10 +730,12 @@
     <message><source>It was changed since it was written; remove it yourself.</source><translation>写入后已被更改，请自行移除。</translation></message>
     <message><source>It was not ready within {n} s. {said}</source><translation>它在 {n} 秒内未就绪。{said}</translation></message>
     <message><source>It was stopped, as {why}</source><translation>它被停止，因为 {why}</translation></message>
+    <message><source>It was stopped, as {why}.</source><translation>它被停止，因为 {why}。</translation></message>
     <message><source>Its files cannot be replaced while it works on them.</source><translation>它工作时不能替换它的文件。</translation></message>
     <message><source>Its list is written in brackets.</source><translation>其列表以方括号形式书写。</translation></message>
     <message><source>Keep the key for this session only, put it into a private file, or set an environment variable.</source><translation>请选择仅保留到程序退出、保存在私有文件中，或设置环境变量。</translation></message>
     <message><source>Key not stored</source><translation>密钥未保存</translation></message>
+    <message><source>Less than {value} MB are free where {folder} is; soon nothing can be recorded.</source><translation>{folder} 所在磁盘的可用空间不足 {value} MB；很快将无法记录。</translation></message>
     <message><source>Limit reached</source><translation>已达到限额</translation></message>
     <message><source>Limit too small</source><translation>限额过小</translation></message>
     <message><source>Look at Settings, Models.</source><translation>请查看“设置 › 模型”。</translation></message>
@@ -815,6 +819,7 @@
     <message><source>The copy was not put back</source><translation>副本未恢复</translation></message>
     <message><source>The disk fails</source><translation>磁盘出错</translation></message>
     <message><source>The disk is full</source><translation>磁盘已满</translation></message>
+    <message><source>The disk is nearly full</source><translation>磁盘快满了</translation></message>
     <message><source>The disk is too full</source><translation>磁盘剩余空间不足</translation></message>
     <message><source>The entries were not imported</source><translation>条目未导入</translation></message>
     <message><source>The export was not written</source><translation>导出未写入</translation></message>
@@ -910,6 +915,7 @@
     <message><source>a whole number from {low} to {high}</source><translation>{low} 到 {high} 的整数</translation></message>
     <message><source>a whole number of at least {low}</source><translation>不小于 {low} 的整数</translation></message>
     <message><source>cannot start</source><translation>无法启动</translation></message>
+    <message><source>config error</source><translation>配置错误</translation></message>
     <message><source>crash loop</source><translation>反复崩溃</translation></message>
     <message><source>it does not hold exactly the files it lists</source><translation>其中的文件与清单不符</translation></message>
     <message><source>it holds a file that has no place in a backup ({name})</source><translation>其中有一个不属于备份的文件（{name}）</translation></message>
@@ -918,6 +924,8 @@
     <message><source>it is not complete</source><translation>它不完整</translation></message>
     <message><source>it is not there</source><translation>它不存在</translation></message>
     <message><source>it was made by a newer version</source><translation>它由更新的版本生成</translation></message>
+    <message><source>its database is missing: {path}</source><translation>缺少数据库：{path}</translation></message>
+    <message><source>its folder is missing: {path}</source><translation>缺少文件夹：{path}</translation></message>
     <message><source>its list of files cannot be read</source><translation>其中的文件清单无法读取</translation></message>
     <message><source>its list of shelves cannot be read</source><translation>其中的书架清单无法读取</translation></message>
     <message><source>its message repeats text of the conversation and is left out</source><translation>其消息重复了会话内容，故略去</translation></message>
@@ -935,10 +943,14 @@
     <message><source>the model stopped with “{finish}”</source><translation>模型以“{finish}”停止</translation></message>
     <message><source>the model's answer was not the JSON it was asked for</source><translation>模型的回答不是所要求的 JSON</translation></message>
     <message><source>the server does not know it, or cannot open its folder</source><translation>服务不认识它，或无法打开其文件夹</translation></message>
+    <message><source>this shelf is in the layout of an older Hypatia; open it there once</source><translation>此书架使用旧版 Hypatia 的格式；请先在那里打开一次</translation></message>
+    <message><source>this shelf was written by another program; import it instead of sharing it</source><translation>此书架由其他程序写入；请导入它，而不是共用</translation></message>
     <message><source>true or false</source><translation>true 或 false</translation></message>
+    <message><source>unsupported SQLite schema version; use a compatible binary</source><translation>不支持的 SQLite 格式版本；请使用兼容的程序</translation></message>
     <message><source>{copy} is not there.</source><translation>{copy} 不存在。</translation></message>
     <message><source>{data} holds no memory yet.</source><translation>{data} 中还没有任何记忆。</translation></message>
     <message><source>{destination} is not empty, or lies inside what is exported.</source><translation>{destination} 不为空，或位于要导出的内容之中。</translation></message>
+    <message><source>{file} holds no shelf</source><translation>{file} 中没有书架</translation></message>
     <message><source>{file} is damaged.</source><translation>{file} 已损坏。</translation></message>
     <message><source>{folder} belongs to someone else.</source><translation>{folder} 属于其他用户。</translation></message>
     <message><source>{folder} cannot be made: {why}.</source><translation>无法创建 {folder}：{why}。</translation></message>
@@ -969,6 +981,11 @@
     <message><source>{name} is no JSON value.</source><translation>{name} 不是 JSON 值。</translation></message>
     <message><source>{name} is not written as TOML: {why}.</source><translation>{name} 不是有效的 TOML：{why}。</translation></message>
     <message><source>{name} writes its conversations otherwise</source><translation>{name} 写会话的方式变了</translation></message>
+    <message><source>{n} calls per hour</source><translation>每小时 {n} 次调用</translation></message>
+    <message><source>{n} tokens per day</source><translation>每日 {n} 个 token</translation></message>
+    <message><source>{n} tokens per hour</source><translation>每小时 {n} 个 token</translation></message>
+    <message><source>{n} {currency} per day</source><translation>每日 {n} {currency}</translation></message>
+    <message><source>{n} {currency} per hour</source><translation>每小时 {n} {currency}</translation></message>
     <message><source>{of} of {limit} is less than one call may take ({need}).</source><translation>{of}（{limit}）低于一次调用可能的用量（{need}）。</translation></message>
     <message><source>{of} of {limit} is used up ({taken}).</source><translation>{of}（{limit}）已用完（{taken}）。</translation></message>
     <message><source>{parent} is not there.</source><translation>{parent} 不存在。</translation></message>

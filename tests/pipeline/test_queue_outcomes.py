@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from engine.errors import Deferred, Environment, TaskError, UserFixable
-from engine.events import Event, TaskSettled
+from engine.events import Event, TaskHeld, TaskSettled
 from engine.ledger.database import Ledger
 from engine.ledger.tasks import TaskKey
 from engine.pipeline.queue import UNFORESEEN
@@ -34,6 +34,7 @@ async def test_the_surroundings_cost_no_attempt_and_the_delay_grows(tmp_path: Pa
             delays += rig.clock.waiting()
             rig.clock.advance(rig.clock.waiting()[0])
         assert delays == [5, 10, 20, 40, 80, 160, 300, 300, 300]
+        assert rig.events == [TaskHeld(task.id, "log-message", "a")] * 9
         await rig.queue.drained()
         assert await rig.queue.tasks() == []
         await rig.log("a", 1, 2)
@@ -75,7 +76,7 @@ async def test_what_a_person_must_fix_sleeps_with_its_words_and_is_woken(tmp_pat
             "A key is missing: There is no key for DeepSeek.",
             "Add one in Settings.",
         )
-        assert rig.clock.waiting() == [] and rig.events == []
+        assert rig.clock.waiting() == [] and rig.events == [TaskHeld(task.id, "consolidate", "a")]
         assert await rig.queue.wake_deferred(None) == 1
         await rig.queue.drained()
         assert len(work.runs) == 2 and await rig.queue.tasks() == []
