@@ -95,6 +95,7 @@ from engine.work import Parts, Work
 log = logging.getLogger(__name__)
 
 _TICK = 60.0
+_SCAN = 3600.0  # of the watching itself; each tick looks at everything
 _REFRESH_DELAY = 0.2
 _AGAIN = 10.0
 _PAUSE = "paused_until"
@@ -325,7 +326,7 @@ class Engine:
     async def _follow(self) -> None:
         first = True
         roots = [root for source in self._configured.sources() for root in source.roots]
-        async for changed in watch(roots, self._stop, now=self.clock.monotonic):
+        async for changed in watch(roots, self._stop, scan_every=_SCAN):
             if self._paused_until is not None:
                 continue
             try:
@@ -382,6 +383,8 @@ class Engine:
                 self._notices.little_room(await asyncio.to_thread(room.scarce, self.home.data))
                 if self._paused_until and self._paused_until <= self.clock.time():
                     await self.resume()
+                if not self._reading:
+                    await self._look_again()
                 await self._mind_plugin()
                 await self._sources.mind_formats()
                 await self.agent_server.settle()
@@ -389,6 +392,7 @@ class Engine:
                     await self._ledger.keep_copy(self.clock.time())
                 if self._work is not None and self._paused_until is None:
                     await self._summarise_rests(self._work)
+                self._notices.solved("tick")
             except CompanionError as error:
                 self._notices.problem("tick", error)
             except Exception:

@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import shutil
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 
@@ -72,26 +73,48 @@ async def test_without_a_bus_nobody_is_listened_to(tmp_path: Path) -> None:
     await on_wake_up(lambda: asyncio.sleep(0), f"unix:path={tmp_path / 'nothing'}")
 
 
-async def test_the_whole_engine_lives_by_the_clock_it_is_given(tmp_path: Path) -> None:
-    home = Home.at(tmp_path / "home")
+@contextlib.asynccontextmanager
+async def _living(folder: Path, clock: ManualClock) -> AsyncIterator[Engine]:
+    """An engine that has gone to sleep until its first tick."""
+    home = Home.at(folder / "home")
     home.create()
-    home.settings_file.write_text(f'binaries = ["built-in"]\nsources.dshHome = "{tmp_path / "dsh"}"', "utf-8")
-    clock = ManualClock()
+    home.settings_file.write_text(f'binaries = ["built-in"]\nsources.dshHome = "{folder / "dsh"}"', "utf-8")
     engine = await Engine.open(home, clock)
     try:
         await engine.answer("now")
         await engine.start()
+        await _holds(lambda: clock.asleep() and (home.data / "copy" / "ledger.sqlite").exists())
+        yield engine
+    finally:
+        await engine.stop()
+
+
+async def test_the_whole_engine_lives_by_the_clock_it_is_given(tmp_path: Path) -> None:
+    clock = ManualClock()
+    async with _living(tmp_path, clock) as engine:
+        copied = (engine.home.data / "copy" / "ledger.sqlite").stat().st_mtime
+        assert copied == clock.time()
         await engine.pause(clock.time() + 3600)
         assert (await engine.refresh()).state is State.PAUSED
-        await _holds(lambda: 60.0 in clock.waiting())
         clock.suspend(3700)  # only a wait of the engine's own is over now
         assert engine.status().state is State.PAUSED
         clock.advance(60)
         await _holds(lambda: engine.status().state is State.RESTING)
-        copied = (home.data / "copy" / "ledger.sqlite").stat().st_mtime
-        assert copied == clock.time() - 3760
-    finally:
-        await engine.stop()
+
+
+async def test_what_a_tick_could_not_do_is_told_until_another_one_can(tmp_path: Path) -> None:
+    clock = ManualClock()
+    async with _living(tmp_path, clock) as engine:
+        folder = engine.home.data / "copy"
+        shutil.rmtree(folder)
+        folder.write_text("no folder")
+        clock.advance(60)
+        await _holds(lambda: [one.key for one in engine.status().problems] == ["tick"])
+        folder.unlink()
+        await _holds(clock.asleep)
+        clock.advance(60)
+        await _holds(lambda: not engine.status().problems)
+        assert (folder / "ledger.sqlite").exists()
 
 
 async def _holds(condition: Callable[[], object]) -> None:

@@ -22,7 +22,6 @@ async def watch(
     stop: asyncio.Event,
     scan_every: float = 60.0,
     retry_every: float = 10.0,
-    now: Callable[[], float] = time.monotonic,
     hints: Hints = inotify.hints if sys.platform == "linux" else polled.hints,
 ) -> AsyncIterator[set[Path] | None]:
     """Paths of changed logs, or None when a full scan is due; ends when `stop` is set. Times are in seconds.
@@ -31,6 +30,7 @@ async def watch(
     a folder was made, when a root was made or replaced, and every `retry_every` while none of them is there or can be
     watched. Leave early with `aclosing`.
     """
+    now = time.monotonic
     while not stop.is_set():
         yield None
         identity = await asyncio.to_thread(_identities, roots)

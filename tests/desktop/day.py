@@ -124,9 +124,8 @@ class Records(logging.Handler):
         self.lines: list[str] = []
 
     def emit(self, record: logging.LogRecord) -> None:
-        harmless = (
-            record.name == "qt" and "This plugin does not support" in record.getMessage()
-        )  # offscreen has no panel
+        # Offscreen there is no panel and no window manager.
+        harmless = any(text in record.getMessage() for text in ("This plugin does not support", "systemTrayWindow"))
         if (record.levelno >= logging.ERROR or record.name == "qt") and not harmless:
             self.lines.append(self.format(record))
 
@@ -149,7 +148,7 @@ class Day:
 
     async def at(self, hour: float) -> None:
         """Live until an hour of the first day's clock."""
-        await self.clock.live(MORNING + (hour - 8) * HOUR - self.clock.time())
+        await self.clock.live(max(0.0, MORNING + (hour - 8) * HOUR - self.clock.time()))
 
     def say(self) -> None:
         """A turn of the conversation, as long as it takes to be worth a summary."""

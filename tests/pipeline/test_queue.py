@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from engine.errors import Deferred, Environment, TaskError, UserFixable
-from engine.events import SettingsChanged, TaskFailed, TaskSettled
+from engine.events import SettingsChanged, TaskFailed, TaskHeld, TaskSettled
 from tests.pipeline.rig import Rig, Work, rigged
 from tests.tools.kept import deeds
 
@@ -189,7 +189,8 @@ async def test_que_12_a_deferral_is_no_failure_and_waits_for_nothing(tmp_path: P
         await rig.queue.drained()
         task = await rig.only()
         assert (task.status, task.attempts, task.error) == ("deferred", 0, "the log cannot be read now")
-        assert len(work.runs) == 1 and rig.clock.waiting() == [] and rig.events == []
+        assert len(work.runs) == 1 and rig.clock.waiting() == []
+        assert rig.events == [TaskHeld(task.id, "log-message", "a")]
 
 
 @pytest.mark.parametrize("session", ["a", None])
