@@ -8,6 +8,7 @@ from typing import Any
 from engine.ledger.calls import CallLog, CallTotals
 from engine.ledger.database import Ledger
 from engine.ledger.history import History
+from engine.ledger.listing import newest
 from engine.ledger.logs import Logs
 from engine.ledger.tasks import Status as TaskStatus
 from engine.pipeline.queue import Task
@@ -70,22 +71,7 @@ class Overview:
 
     async def sessions(self, shelf: str, limit: int) -> list[SessionRow]:
         """Conversations, newest first, with the tokens that wait for a summary."""
-        cutoff = await self._logs.choice(shelf)
-        rows = await self._logs.overview(shelf, cutoff or 0, limit)
-        return [
-            SessionRow(
-                session_id=row["session_id"],
-                title=row["title"] or row["session_id"],
-                project=row["project"],
-                last_time=row["last_time"],
-                messages=row["messages"],
-                unsummarised_tokens=row["waiting"],
-                status=row["status"],
-                reason=row["reason"],
-                agent=row["agent"],
-            )
-            for row in rows
-        ]
+        return await newest(self._ledger, shelf, await self._logs.choice(shelf), limit)
 
     async def tasks(self, tasks: list[Task]) -> list[FailedTask]:
         """Tasks with the titles of their conversations."""

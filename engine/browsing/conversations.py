@@ -10,6 +10,7 @@ from typing import Any
 
 from engine.errors import UserFixable
 from engine.ledger.database import Ledger
+from engine.ledger.listing import listed
 from engine.ledger.logs import Logs
 from engine.paths import write_private
 from engine.views import CallRow, ConversationDetail, SessionRow
@@ -37,35 +38,12 @@ class ConversationReader:
     async def page(self, words: str = "", offset: int = 0, limit: int = 200) -> list[SessionRow]:
         """Some of them, the newest first."""
         where, values = _matching(words)
-        cutoff = await self._logs.choice(self._shelf())
-        sql = f"""
-            WITH page AS (
-                SELECT f.session_id, max(f.last_time) AS last_time FROM log_file f WHERE {where}
-                GROUP BY f.session_id ORDER BY 2 DESC, 1 LIMIT ? OFFSET ?)
-            SELECT f.session_id, f.title, f.project, max(f.last_time) AS last_time, f.status, f.reason, f.agent,
-                   (SELECT count(*) FROM message m WHERE m.session_id = f.session_id) AS messages,
-                   (SELECT coalesce(sum(m.tokens), 0) FROM message m JOIN watermark w
-                      ON w.shelf = ? AND w.session_id = m.session_id AND w.version = m.version
-                     WHERE m.session_id = f.session_id AND m.withdrawn = 0 AND m.time >= ?
-                       AND m.seq >= w.consolidated_seq AND m.seq < w.logged_seq) AS waiting
-            FROM page p CROSS JOIN log_file f ON f.session_id = p.session_id AND f.subagent = 0
-            GROUP BY f.session_id ORDER BY last_time DESC, f.session_id
+        page = f"""
+            SELECT f.session_id, max(f.last_time) AS last_time FROM log_file f WHERE {where}
+            GROUP BY f.session_id ORDER BY 2 DESC, 1 LIMIT ? OFFSET ?
         """
-        rows = await self._ledger.read(sql, (*values, limit, offset, self._shelf(), cutoff or 0))
-        return [
-            SessionRow(
-                session_id=row["session_id"],
-                title=row["title"] or row["session_id"],
-                project=row["project"],
-                last_time=row["last_time"],
-                messages=row["messages"],
-                unsummarised_tokens=row["waiting"],
-                status=row["status"],
-                reason=row["reason"],
-                agent=row["agent"],
-            )
-            for row in rows
-        ]
+        shelf = self._shelf()
+        return await listed(self._ledger, page, (*values, limit, offset), shelf, await self._logs.choice(shelf))
 
     async def detail(self, session_id: str) -> ConversationDetail | None:
         """What the ledger knows of one conversation; None when it is not known, or forgotten."""

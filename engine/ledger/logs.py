@@ -385,28 +385,6 @@ class Logs:
             else:
                 await db.execute("INSERT OR REPLACE INTO state VALUES (?, ?)", (key, value))
 
-    async def overview(self, shelf: str, cutoff: int, limit: int) -> list[sqlite3.Row]:
-        """Conversations newest first: id, agent, title, project, last_time, messages, waiting, status, reason."""
-        # A conversation has one file per format at most, so among this many files there are enough conversations.
-        sql = """
-            WITH newest AS (
-                SELECT session_id, max(last_time) AS last_time FROM (
-                    SELECT session_id, last_time FROM log_file INDEXED BY log_file_recent
-                    WHERE subagent = 0 AND session_id IS NOT NULL
-                        AND session_id NOT IN (SELECT session_id FROM forgotten)
-                    ORDER BY last_time DESC LIMIT ? * 8)
-                GROUP BY session_id ORDER BY 2 DESC LIMIT ?)
-            SELECT f.session_id, f.agent, f.title, f.project, max(f.last_time) AS last_time, f.status, f.reason,
-                   (SELECT count(*) FROM message m WHERE m.session_id = f.session_id) AS messages,
-                   (SELECT coalesce(sum(m.tokens), 0) FROM message m JOIN watermark w
-                      ON w.shelf = ? AND w.session_id = m.session_id AND w.version = m.version
-                     WHERE m.session_id = f.session_id AND m.withdrawn = 0 AND m.time >= ?
-                       AND m.seq >= w.consolidated_seq AND m.seq < w.logged_seq AND {uncovered}) AS waiting
-            FROM newest n CROSS JOIN log_file f ON f.session_id = n.session_id AND f.subagent = 0
-            GROUP BY f.session_id ORDER BY last_time DESC
-        """.format(uncovered=UNCOVERED.format(shelf="w.shelf"))
-        return await self._ledger.read(sql, (limit, limit, shelf, cutoff))
-
     async def titles(self, session_ids: Iterable[str]) -> dict[str, str]:
         """Title of each of these conversations that has one, from its newest format."""
         wanted = list(dict.fromkeys(session_ids))

@@ -9,6 +9,7 @@ from engine.browsing.conversations import CallReader, ConversationReader
 from engine.errors import UserFixable
 from engine.ledger.calls import CallLog
 from engine.ledger.database import Ledger
+from engine.ledger.listing import newest
 from engine.ledger.logs import LogFile, Logs
 from tests.tools.memory import memory
 
@@ -141,5 +142,34 @@ async def test_a_conversation_that_grows_is_counted_once(tmp_path: Path) -> None
         for _ in range(3):
             await with_files(ledger, 4)
         assert await Logs(ledger).count_sessions() == await reader(ledger).count() == 4
+    finally:
+        await ledger.close()
+
+
+async def test_every_list_says_the_same_of_what_waits(tmp_path: Path) -> None:
+    ledger = await Ledger.open(tmp_path / "ledger.sqlite")
+    try:
+        await with_files(ledger, 2)
+        talk = "session-000001"
+        async with ledger.write() as db:
+            for seq in range(4):
+                await db.execute(
+                    "INSERT INTO message (id, session_id, version, seq, ordinal, role, time, tokens, withdrawn)"
+                    " VALUES (?, ?, 4, ?, ?, 'user', 9, 100, ?)",
+                    (f"m{seq}", talk, seq, seq, seq == 3),
+                )
+            await db.execute(
+                "INSERT INTO watermark (shelf, session_id, version, logged_seq, consolidated_seq)"
+                " VALUES ('default', ?, 4, 4, 0)",
+                (talk,),
+            )
+            await db.execute("INSERT INTO covered VALUES ('default', ?, 4, 1, 2)", (talk,))
+        pages = await reader(ledger).page()
+        assert await newest(ledger, "default", None, 10) == pages
+        # One of four messages was taken back, and of one a summary speaks already.
+        assert [(row.session_id, row.messages, row.unsummarised_tokens) for row in pages] == [
+            (talk, 4, 200),
+            ("session-000000", 0, 0),
+        ]
     finally:
         await ledger.close()

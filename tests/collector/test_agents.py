@@ -12,6 +12,7 @@ import zstandard
 from engine.collector.collector import Rules
 from engine.collector.spans import Caps, transcript_lines
 from engine.ledger.agents import Agents
+from engine.ledger.listing import newest
 from engine.policy.fences import fence
 from engine.sources.agents import BY_KEY
 from engine.sources.claude import CLAUDE
@@ -73,7 +74,7 @@ async def test_names_bodies_and_titles(tmp_path: Path) -> None:
         assert "## Turn\n2\n" in entries[f"msg-{talk.session_id}-4"]
         assert await m.entries("session-") == {f"session-{talk.session_id}": "A file is made"}
         assert len(await m.edges("belongTo")) == 5
-        assert (await m.context.logs.overview("default", 0, 5))[0]["title"] == "A file is made"
+        assert (await newest(m.ledger, "default", 0, 5))[0].title == "A file is made"
 
 
 async def test_secrets_and_dates_are_treated_as_ever(tmp_path: Path) -> None:
