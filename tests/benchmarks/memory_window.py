@@ -6,7 +6,6 @@ import os
 import time
 from pathlib import Path
 
-from PySide6.QtCore import Qt, QTimer
 from PySide6.QtWidgets import QApplication
 
 from desktop.loop import AppLoop
@@ -20,33 +19,14 @@ from engine.app import Engine
 from engine.ledger.logs import LogFile, Logs
 from engine.supervisor import Supervisor
 from tests.benchmarks.figures import Figure, percentile
+from tests.benchmarks.lateness import Lateness
 from tests.benchmarks.processes import memory
 from tests.desktop.lived_in import lived_in
 
 MB = 1_000_000
 CONVERSATIONS = 100_000
 WARM, VISITS = 8, 16
-BEAT = 0.01
 PAGES = ("conversations", "search", "graph", "activity", "health", "overview")
-
-
-class Lateness:
-    """A timer of 10 ms, and how late it was each time (seconds)."""
-
-    def __init__(self) -> None:
-        self.late: list[float] = []
-        self._timer = QTimer(interval=int(BEAT * 1000), timerType=Qt.TimerType.PreciseTimer)
-        self._timer.timeout.connect(self._beat)
-        self._last = time.perf_counter()
-        self._timer.start()
-
-    def _beat(self) -> None:
-        now = time.perf_counter()
-        self.late.append(max(0.0, now - self._last - BEAT))
-        self._last = now
-
-    def stop(self) -> None:
-        self._timer.stop()
 
 
 async def _many(engine: Engine) -> None:
