@@ -37,26 +37,45 @@ class SettingsDesk:
         window = self.window = SettingsWindow(
             engine.settings, login, engine.providers(), engine.efforts, engine.clock.time
         )
-        models, shelves = window.models, window.shelves
-        models.test.connect(lambda place: act("test", lambda: self._test(place), None))
-        models.names_wanted.connect(lambda provider, url: act("names", lambda: self._names(provider, url), None))
-        models.key_entered.connect(
-            lambda provider, value, where: act("key", lambda: self._keep_key(provider, value, where), models.keys.tell)
-        )
         window.wanted.connect(lambda key, value: act("setting", lambda: self._save(key, value), None))
         follow_undo(window.undo, engine, ("setting", "disconnect", "rename"), act, window.tell)
         window.groups.currentRowChanged.connect(lambda _: act("page", self._show_page, None))
-        shelves.use.connect(use_shelf)
-        window.removal.wanted.connect(lambda: act("removal", self._plan_removal, window.removal.tell))
-        window.removal.agreed.connect(remove)
-        self._shelves = ShelvesDesk(engine, shelves, act)
-        self._agents = AgentsDesk(engine, window.agents, act)
+        self._act, self._use_shelf, self._remove = act, use_shelf, remove
+        self._shelves: ShelvesDesk | None = None
+        self._agents: AgentsDesk | None = None
+        window.filled.connect(self._follow)
+
+    def _follow(self, group: str) -> None:
+        """A page that is built now can ask for something."""
+        window, act = self.window, self._act
+        match group:
+            case "Models":
+                models = window.models
+                models.test.connect(lambda place: act("test", lambda: self._test(place), None))
+                models.names_wanted.connect(
+                    lambda provider, url: act("names", lambda: self._names(provider, url), None)
+                )
+                models.key_entered.connect(
+                    lambda provider, value, where: act(
+                        "key", lambda: self._keep_key(provider, value, where), models.keys.tell
+                    )
+                )
+            case "Shelves":
+                window.shelves.use.connect(self._use_shelf)
+                self._shelves = ShelvesDesk(self._engine, window.shelves, act)
+            case "Agents":
+                self._agents = AgentsDesk(self._engine, window.agents, act)
+            case "Advanced":
+                removal = window.removal
+                removal.wanted.connect(lambda: act("removal", self._plan_removal, removal.tell))
+                removal.agreed.connect(self._remove)
 
     async def show(self, shelves: list[ShelfRow]) -> None:
         """Bring lists and figures in line with the engine, while somebody can see them."""
         if not self.window.isVisible():
             return
-        await self._shelves.show(shelves)
+        if self._shelves is not None:
+            await self._shelves.show(shelves)
         standing = await self._engine.standing()
         day, limits = standing.day, standing.limits
         sentence = usage_line(
@@ -65,14 +84,15 @@ class SettingsDesk:
             limits.money_per_day,
             standing.currency,
         )
-        self.window.models.show_usage(sentence)
+        if self.window.has("Models"):
+            self.window.models.show_usage(sentence)
         await self._show_models()
 
     async def _show_page(self) -> None:
         """What the page turned to needs to know."""
-        if self.window.page() == "Shelves":
+        if self.window.page() == "Shelves" and self._shelves is not None:
             await self._shelves.show(await self._engine.shelves())
-        elif self.window.page() == "Agents":
+        elif self.window.page() == "Agents" and self._agents is not None:
             await self._agents.show()
         else:
             await self._show_models()
@@ -82,9 +102,11 @@ class SettingsDesk:
         rows = await care.rows()
         if self._keys is None and window.page() == "Models":
             self._keys = await care.key_places()
-        window.models.show_rows(rows, self._keys)
+        if window.has("Models"):
+            window.models.show_rows(rows, self._keys)
         summarising = all(self._engine.settings.get(key) for key in ("enabled", "consolidation.enabled"))
-        window.privacy.show_rows(rows, summarising=summarising)
+        if window.has("Privacy"):
+            window.privacy.show_rows(rows, summarising=summarising)
 
     async def _save(self, key: str, value: object) -> None:
         settings = self._engine.settings

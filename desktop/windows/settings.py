@@ -1,10 +1,10 @@
 """Settings, made from the settings table: one page per group, a search box on top, saved as changed."""
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from PySide6.QtCore import Qt, QUrl, Signal
+from PySide6.QtCore import Qt, QTimer, QUrl, Signal
 from PySide6.QtGui import QDesktopServices, QResizeEvent, QShowEvent
 from PySide6.QtWidgets import (
     QHBoxLayout,
@@ -40,10 +40,26 @@ MODELS, SHELF = "consolidation.models", "shelf"
 NARROW = 60 * GRID  # below this width the list of pages is a drop-down
 
 
+class _Fields(dict[str, Field]):
+    """The fields of the pages that are built; asked for another one by its key, its page is built."""
+
+    def __init__(self, build: Callable[[str], None]) -> None:
+        super().__init__()
+        self._build = build
+
+    def __missing__(self, key: str) -> Field:
+        self._build(BY_KEY[key].group)
+        return dict(self)[key]
+
+
 class SettingsWindow(QWidget):
-    """Reads the settings itself; what is to be saved or needs the engine goes out as signals, of its pages too."""
+    """Reads the settings itself; what is to be saved or needs the engine goes out as signals, of its pages too.
+
+    A page is built when it is first looked at.
+    """
 
     wanted = Signal(str, object)  # a key, and the value it is to have
+    filled = Signal(str)  # the page of a group is built now
 
     def __init__(
         self,
@@ -59,20 +75,10 @@ class SettingsWindow(QWidget):
         self.setWindowTitle(tr("Settings"))
         self.setWindowIcon(app_icon())
         self._settings = settings
-        self.fields: dict[str, Field] = {}
-        self.login = Toggle(
-            tr("Start at &login"),
-            tr("Starts the program quietly when you log in."),
-            login.enabled,
-            login.set,
-        )
-        row = BY_KEY[MODELS]
-        title, help_text = (row.label_zh, row.help_zh) if chinese() else (row.label_en, row.help_en)
-        self.models = ModelList(title, help_text, providers, efforts, now)
-        self.models.edited.connect(lambda routes: self._save(MODELS, routes))
-        self.models.prices_edited.connect(lambda lines: self._save(PRICES, lines))
-        self.agents, self.shelves, self.privacy = AgentList(), ShelfList(), PrivacyNote()
-        self.removal = RemovalPart()
+        self.fields = _Fields(self.fill)
+        self._login = login
+        self._made_with = providers, efforts, now
+        self._special: dict[str, QWidget] = {}
         self.search = QLineEdit(placeholderText=tr("Search settings"), clearButtonEnabled=True)
         self.search.setAccessibleName(tr("Search settings"))
         self.search.textChanged.connect(self._filter)
@@ -81,7 +87,10 @@ class SettingsWindow(QWidget):
         self.file.pressed.connect(lambda: open_file(str(settings.path)))
         self.undo = UndoBar(self, now)
         self.note = muted()
-        self._parts: dict[str, list[QWidget]] = {}
+        self._parts: dict[str, list[QWidget]] = {}  # of the pages that are built
+        self._bodies: dict[str, QVBoxLayout] = {}
+        self._rest = QTimer(self, singleShot=True, interval=0)
+        self._rest.timeout.connect(self._fill_next)
         self._build()
         window_keys(self, find=self._find, settings=self._find, escape=self._escape)
         self.resize(760, 600)
@@ -89,15 +98,14 @@ class SettingsWindow(QWidget):
 
     def _build(self) -> None:
         for group in GROUPS:
-            if parts := self._parts_of(group):
-                self._parts[group] = parts
+            if any(row.group == group for row in SETTINGS):
                 name = GROUPS_ZH[group] if chinese() else group
                 self.groups.addItem(name)
                 self.narrow_groups.addItem(name)
-                self._pages.addWidget(self._page(parts))
+                self._pages.addWidget(self._page(group))
         for one in (self.groups, self.narrow_groups):
             one.setAccessibleName(tr("Pages of the settings"))
-        self.groups.currentRowChanged.connect(self._pages.setCurrentIndex)
+        self.groups.currentRowChanged.connect(self._turn)
         self.groups.currentRowChanged.connect(self.narrow_groups.setCurrentIndex)
         self.narrow_groups.activated.connect(self.groups.setCurrentRow)
         self.groups.setCurrentRow(0)
@@ -116,35 +124,116 @@ class SettingsWindow(QWidget):
         page.addWidget(self.note)
         self.note.hide()
 
-    def _parts_of(self, group: str) -> list[QWidget]:
-        first: dict[str, QWidget] = {"Agents": self.agents, "Shelves": self.shelves, "Privacy": self.privacy}
-        parts = [first[group]] if group in first else []
-        for row in SETTINGS:
-            if row.group != group or row.key == SHELF:
-                continue
-            if row.key == MODELS:
-                parts.append(self.models)
-                continue
-            field = self.fields[row.key] = Field(row)
-            field.edited.connect(self._save)
-            parts.append(field)
-        last: dict[str, QWidget] = {"General": self.login, "Advanced": self.removal}
-        return [*parts, last[group]] if group in last else parts
-
-    @staticmethod
-    def _page(parts: list[QWidget]) -> QWidget:
+    def _page(self, group: str) -> QWidget:
         inner = QWidget()
         scroll = Scrolled(inner)  # empty still: with everything in it this takes four times as long
-        layout = spaced(QVBoxLayout(inner), 2 * GRID, 2 * GRID)
-        for part in parts:
-            layout.addWidget(part)
-        layout.addStretch()
+        self._bodies[group] = spaced(QVBoxLayout(inner), 2 * GRID, 2 * GRID)
         return scroll
+
+    def _turn(self, row: int) -> None:
+        self.fill(list(self._bodies)[row])  # before it is shown, so that the keyboard can be put into it at once
+        self._pages.setCurrentIndex(row)
+
+    def fill(self, group: str) -> None:
+        """Build a page, unless it is there."""
+        if group in self._parts:
+            return
+        self._parts[group] = parts = list(self._parts_of(group))
+        for part in parts:
+            self._bodies[group].addWidget(part)
+        self._bodies[group].addStretch()
+        self.filled.emit(group)
+        self.refresh()
+
+    def has(self, group: str) -> bool:
+        """Whether a page is built."""
+        return group in self._parts
+
+    def _fill_next(self) -> None:
+        """For a search, one page with each turn of the loop."""
+        for group in self._bodies:
+            if group not in self._parts:
+                self.fill(group)
+                break
+        self._filter(self.search.text())
+
+    def _parts_of(self, group: str) -> Iterator[QWidget]:
+        if group in ("Agents", "Shelves", "Privacy"):
+            yield self._make(group)
+        for row in SETTINGS:
+            if row.group == group and row.key == MODELS:
+                yield self._make(group)
+            elif row.group == group and row.key != SHELF:
+                field = self.fields[row.key] = Field(row)
+                field.edited.connect(self._save)
+                yield field
+        if group in ("General", "Advanced"):
+            yield self._make(group)
+
+    def _make(self, group: str) -> QWidget:
+        """The part of a page that is made of no single setting."""
+        made: QWidget
+        match group:
+            case "Models":
+                row = BY_KEY[MODELS]
+                title, help_text = (row.label_zh, row.help_zh) if chinese() else (row.label_en, row.help_en)
+                made = ModelList(title, help_text, *self._made_with)
+                made.edited.connect(lambda routes: self._save(MODELS, routes))
+                made.prices_edited.connect(lambda lines: self._save(PRICES, lines))
+            case "Agents":
+                made = AgentList()
+            case "Shelves":
+                made = ShelfList()
+            case "Privacy":
+                made = PrivacyNote()
+            case "Advanced":
+                made = RemovalPart()
+            case _:
+                help_text = tr("Starts the program quietly when you log in.")
+                made = Toggle(tr("Start at &login"), help_text, self._login.enabled, self._login.set)
+        self._special[group] = made
+        return made
+
+    def _part[T: QWidget](self, group: str, kind: type[T]) -> T:
+        self.fill(group)
+        part = self._special[group]
+        assert isinstance(part, kind)
+        return part
+
+    @property
+    def models(self) -> ModelList:
+        """The list of models; asked for, its page is built."""
+        return self._part("Models", ModelList)
+
+    @property
+    def agents(self) -> AgentList:
+        """The list of agents, likewise."""
+        return self._part("Agents", AgentList)
+
+    @property
+    def shelves(self) -> ShelfList:
+        """The list of shelves, likewise."""
+        return self._part("Shelves", ShelfList)
+
+    @property
+    def privacy(self) -> PrivacyNote:
+        """Who sees what, likewise."""
+        return self._part("Privacy", PrivacyNote)
+
+    @property
+    def removal(self) -> RemovalPart:
+        """How the program is removed, likewise."""
+        return self._part("Advanced", RemovalPart)
+
+    @property
+    def login(self) -> Toggle:
+        """Start at login, likewise."""
+        return self._part("General", Toggle)
 
     def open_at(self, place: str) -> None:
         """Show the page of a group, or the one with a setting's key, and put the keyboard there."""
         self.search.clear()
-        names = [name.casefold() for name in self._parts]
+        names = [name.casefold() for name in self._bodies]
         row = BY_KEY.get(place)
         group = row.group if row is not None else place
         if group.casefold() in names:
@@ -159,15 +248,17 @@ class SettingsWindow(QWidget):
 
     def page(self) -> str:
         """The group shown now."""
-        return list(self._parts)[self.groups.currentRow()]
+        return list(self._bodies)[self.groups.currentRow()]
 
     def refresh(self) -> None:
         """Show the values in use and what is wrong in the file."""
         for key, field in self.fields.items():
             field.show_value(self._settings.get(key))
-        self._show_models()
-        self.models.show_error("")
-        self.login.refresh()
+        if self.has("Models"):
+            self._show_models()
+            self.models.show_error("")
+        if self.has("General"):
+            self.login.refresh()
         rest = []
         for problem in self._settings.problems:
             key = problem.message.split(" ", 1)[0]
@@ -175,9 +266,9 @@ class SettingsWindow(QWidget):
             if key in self.fields:
                 if not self.fields[key].pending:
                     self.fields[key].show_error(sentence)
-            elif key == MODELS:
+            elif key == MODELS and self.has("Models"):
                 self.models.show_error(sentence)
-            else:
+            elif key not in BY_KEY or key == SHELF:
                 rest.append(sentence)
         if self._settings.broken:
             rest.append(tr("Nothing can be changed here until then, and nothing new is recorded."))
@@ -237,20 +328,25 @@ class SettingsWindow(QWidget):
         self.wanted.emit(key, value)
 
     def _filter(self, words: str) -> None:
-        first = -1
-        for index, parts in enumerate(self._parts.values()):
+        first, waits = -1, False
+        for index, group in enumerate(self._bodies):
             shown = 0
-            for part in parts:
+            if words and group not in self._parts:
+                waits = True
+                continue
+            for part in self._parts.get(group, ()):
                 hit = part.matches(words) if isinstance(part, Field | Toggle) else _says(part, words)
                 part.setVisible(hit)
                 shown += hit
-            self.groups.item(index).setHidden(not shown)
+            self.groups.item(index).setHidden(bool(words) and not shown)
             if shown and first < 0:
                 first = index
         current = self.groups.currentItem()
         if first >= 0 and (current is None or current.isHidden()):
             self.groups.setCurrentRow(first)
-        self.tell("" if first >= 0 else tr("No setting matches."))
+        self.tell("" if first >= 0 or waits or not words else tr("No setting matches."))
+        if waits:
+            self._rest.start()
 
 
 def _says(part: QWidget, words: str) -> bool:

@@ -24,6 +24,7 @@ from tests.benchmarks import (
     shelf_large,
     shelf_million,
     transcripts,
+    windows,
 )
 from tests.benchmarks.figures import Figure, machine
 
@@ -48,6 +49,7 @@ BENCHMARKS: dict[str, Callable[[Path], list[Figure]]] = {
     "idle": desktop.idle,
     "frame-stall": desktop.frame_stall,
     "memory-window": memory_window.memory_window,
+    "windows": windows.windows,
 }
 
 

@@ -92,7 +92,7 @@ async def _visit(companion: Companion, title: str) -> None:
     await _rest(companion)
     window.close()
     give_up = time.monotonic() + GONE
-    while _there(title) and time.monotonic() < give_up:
+    while _there(title) and time.monotonic() < give_up:  # noqa: ASYNC110
         await asyncio.sleep(0.01)
 
 

@@ -63,7 +63,7 @@ def pages(window: QWidget) -> Iterator[str]:
     if not isinstance(window, SettingsWindow):
         yield ""
         return
-    for page in list(window._parts):
+    for page in list(window._bodies):
         window.open_at(page)
         QApplication.processEvents()
         yield page

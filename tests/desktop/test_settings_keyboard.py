@@ -69,7 +69,7 @@ async def test_a_walk_through_the_settings_without_a_mouse(tmp_path: Path, until
 
         press(Qt.Key.Key_F, modifier=CTRL)  # found by a word, changed, refused, corrected, taken back
         write("attempts per")
-        assert window.page() == "Advanced"
+        await until(lambda: window.page() == "Advanced")
         tab_to(window.fields["queue.maxAttempts"].editor)
         press(Qt.Key.Key_A, modifier=CTRL)
         write("77")
