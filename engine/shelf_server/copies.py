@@ -27,9 +27,12 @@ def exists(shelf: Path) -> bool:
 
 
 def due(shelf: Path, now: float) -> bool:
-    """Whether there is no copy younger than a day. `now` in seconds since the epoch."""
+    """Whether there is no copy of the last day; one from the future was made by a clock that was wrong.
+
+    `now` in seconds since the epoch.
+    """
     try:
-        return now - (folder(shelf) / FILE).stat().st_mtime >= _AGE
+        return abs(now - (folder(shelf) / FILE).stat().st_mtime) >= _AGE
     except OSError:
         return True
 

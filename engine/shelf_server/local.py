@@ -66,9 +66,12 @@ def installed() -> dict[str, Path]:
 
 def in_folder(folder: Path) -> Files | None:
     """The model of a folder with `model.onnx` and `tokenizer.json`, and what its other files say about it."""
-    model = next((folder / name for name in _MODELS if (folder / name).is_file()), None)
     tokenizer = folder / "tokenizer.json"
-    if model is None or not tokenizer.is_file():
+    try:
+        model = next((folder / name for name in _MODELS if (folder / name).is_file()), None)
+        if model is None or not tokenizer.is_file():
+            return None
+    except (OSError, ValueError):  # no folder can have such a name
         return None
     pooling, limits = _object(folder / "1_Pooling" / "config.json"), []
     for file, key in (

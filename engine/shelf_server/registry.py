@@ -11,6 +11,7 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
+from engine.jsonrpc import well_formed
 from engine.shelf_server.errors import ToolError
 from engine.shelf_server.locking import locked
 from engine.shelf_server.shelf import Shelf
@@ -131,7 +132,7 @@ class Registry:
     def _read(self) -> dict[str, Path]:
         try:
             shelves = json.loads(self._file.read_text("utf-8"))["shelves"]
-            return {str(name): Path(str(path)) for name, path in shelves.items()}
+            return {well_formed(str(name)): Path(well_formed(str(path))) for name, path in shelves.items()}
         except FileNotFoundError:
             return {}
         except OSError as error:

@@ -220,7 +220,7 @@ class Semantic:
         sql = "SELECT unixepoch(since) FROM companion_pending WHERE failures = 0 ORDER BY id LIMIT 1"
         for (since,) in self._shelf.rows(sql):
             count = sum(self._shelf.pending(table) for table in TABLES) - self._refused()
-            return count >= _ENOUGH or not self._settings.defer or self._clock() - since >= _OLD
+            return count >= _ENOUGH or not self._settings.defer or abs(self._clock() - since) >= _OLD
         return False
 
     def waiting(self) -> bool:
@@ -291,7 +291,9 @@ class Semantic:
         state = self._paused_state()
         if state is None:
             return False
-        return self._clock() < datetime.datetime.fromisoformat(state["retry_after"]).timestamp()
+        # One that is longer than any was begun by a clock that was wrong.
+        left = datetime.datetime.fromisoformat(state["retry_after"]).timestamp() - self._clock()
+        return 0 < left <= _LONGEST_PAUSE
 
     def _pause(self, error: EmbeddingError) -> None:
         """Hold automatic runs back: a minute, doubling up to an hour; an hour at once when it is permanent (7.5)."""

@@ -95,6 +95,6 @@ class Server:
 
 def _text(params: dict[str, Any], name: str) -> str:
     value = params.get(name)
-    if not isinstance(value, str) or not value:
+    if not isinstance(value, str) or not value or "\0" in value:
         raise RpcError(INVALID_PARAMS, f"missing text parameter `{name}`")
     return value

@@ -4,6 +4,7 @@ import hashlib
 import http.server
 import json
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -20,7 +21,7 @@ def vector(text: str) -> list[float]:
 
 
 class Endpoint:
-    """What it was asked, and how it answers: `status`, a wrong `dimensions`, a raw `body`, texts it refuses."""
+    """What it was asked, and how it answers: `status`, a wrong `dimensions`, a raw `body`, texts it refuses, slowly."""
 
     def __init__(self, address: str) -> None:
         self.url = address
@@ -29,6 +30,7 @@ class Endpoint:
         self.status = 200
         self.dimensions = DIMENSIONS
         self.body: bytes | None = None
+        self.seconds = 0.0
 
     @property
     def texts(self) -> list[str]:
@@ -55,6 +57,7 @@ def serving() -> Iterator[Endpoint]:
         def do_POST(self) -> None:
             question = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
             endpoint.keys.append(self.headers["Authorization"])
+            time.sleep(endpoint.seconds)
             status, body = endpoint.answer(question)
             self.send_response(status)
             self.send_header("Content-Length", str(len(body)))

@@ -224,6 +224,28 @@ def test_vectors_are_made_when_they_are_due(home: Path) -> None:
             assert child.end() == 0
 
 
+def test_a_pause_that_a_wrong_clock_began_holds_nothing_up(home: Path) -> None:
+    with serving() as endpoint:
+        (home / "default").mkdir()
+        (home / "default" / "shelf.toml").write_text(toml(endpoint))
+        child, registry = Child(home), Registry(home)
+        try:
+            child.call("knowledge_create", name="one")
+            endpoint.status = 503
+            assert child.call("backfill")["embedding"]["paused"]
+            with closing(sqlite3.connect(home / "default" / "hypatia.sqlite")) as db:
+                db.execute("UPDATE companion_pending SET since = '2190-01-01T00:00:00Z'")
+                db.execute("UPDATE meta SET v = replace(v, '\"20', '\"21') WHERE k = 'embedding_flush_state'")
+                db.commit()
+            assert child.call("shelf_status")["debt"]["paused"]["retry_after"].startswith("21")
+            endpoint.status = 200
+            assert Keeper(registry).look_after("default", home / "default", quiet=True) is True
+            assert child.call("shelf_status")["debt"]["pending_knowledge"] == 0
+        finally:
+            registry.close()
+            assert child.end() == 0
+
+
 def test_without_deferring_the_next_pass_makes_them(home: Path) -> None:
     with serving() as endpoint:
         (home / "default").mkdir()
