@@ -88,7 +88,8 @@ class Desktop:
 
     def __init__(self, folder: Path) -> None:
         configuration, self._told = folder / "bus.conf", folder / "told"
-        configuration.write_text(BUS.format(folder=folder))
+        (none := folder / "services").mkdir()
+        configuration.write_text(BUS.format(folder=folder, services=none))
         command = ["dbus-daemon", f"--config-file={configuration}", "--nofork", "--print-address=1"]
         self._bus = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
         assert self._bus.stdout is not None
@@ -97,6 +98,7 @@ class Desktop:
         with self._told.open("wb") as told:
             self._panel = subprocess.Popen(panel, stdin=subprocess.PIPE, stdout=told)
         while not self._said():
+            assert self._panel.poll() is None
             time.sleep(0.02)
         self.pids = {self._bus.pid, self._panel.pid}
 
