@@ -16,6 +16,7 @@ import zipfile
 from pathlib import Path
 
 import debian
+import icu
 import supply
 import zstandard
 
@@ -30,6 +31,9 @@ def freeze(out: Path) -> Path:
     command = [sys.executable, "-m", "PyInstaller", "--noconfirm", "--log-level=WARN"]
     subprocess.run([*command, "--distpath", str(out), "--workpath", str(out / "work"), str(spec)], check=True, cwd=ROOT)
     shutil.rmtree(out / "work")
+    for library in (out / NAME).rglob("libicudata.so.*"):
+        if not library.is_symlink():
+            icu.trim(library)
     if sys.platform != "darwin":
         return out / NAME
     shutil.rmtree(out / NAME)  # the bundle holds the same

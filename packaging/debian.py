@@ -92,6 +92,6 @@ def package(folder: Path, out: Path, version: str) -> Path:
         for path in root.rglob("*"):
             if not path.is_symlink():
                 path.chmod(0o755 if path.is_dir() or path.stat().st_mode & 0o100 else 0o644)
-        build = ["dpkg-deb", "--root-owner-group", "-Zzstd", "--build", str(root), str(target)]
+        build = ["dpkg-deb", "--root-owner-group", "-Zxz", "--build", str(root), str(target)]
         subprocess.run(build, check=True, stdout=subprocess.DEVNULL)
     return target
