@@ -1,9 +1,12 @@
 """System libraries Qt needs on Linux; without them it aborts, so they are looked for before it starts."""
 
+import contextlib
 import ctypes
 import os
 import sys
 from collections.abc import Callable, Mapping
+
+_PATIENCE = 2.0  # seconds for the notification service
 
 # Library and the Debian package that brings it (platform.md 1).
 ALWAYS = (
@@ -47,3 +50,32 @@ def missing_sentence(
     if not packages:
         return ""
     return "Libraries for windows are missing. On Debian or Ubuntu: sudo apt install " + " ".join(packages)
+
+
+def tell(sentence: str) -> None:
+    """Say why no window can open: to whoever sees our errors, and as a notification to who started us from a menu."""
+    print(sentence, file=sys.stderr)  # noqa: T201
+    if sys.platform != "linux" or not (os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")):
+        return
+    from jeepney import DBusAddress, DBusErrorResponse, new_method_call
+    from jeepney.io.blocking import open_dbus_connection
+
+    name = "org.freedesktop.Notifications"
+    address = DBusAddress("/org/freedesktop/Notifications", name, name)
+    hints = {"urgency": ("y", 2)}  # it stays until it is closed
+    body: tuple[object, ...] = (
+        "Hypatia Companion",
+        0,
+        "hypatia-companion",
+        "Hypatia Companion",
+        sentence,
+        [],
+        hints,
+        -1,
+    )
+    request = new_method_call(address, "Notify", "susssasa{sv}i", body)
+    with (
+        contextlib.suppress(OSError, KeyError, ValueError, TimeoutError, DBusErrorResponse),
+        open_dbus_connection("SESSION") as bus,
+    ):
+        bus.send_and_get_reply(request, timeout=_PATIENCE)

@@ -21,10 +21,10 @@ def main() -> int:
         from engine.cli import main as cli_main
 
         return int(cli_main())
-    from desktop.libraries import missing_sentence
+    from desktop.libraries import missing_sentence, tell
 
     if sentence := missing_sentence():
-        print(sentence, file=sys.stderr)  # noqa: T201
+        tell(sentence)
         return 1
     from desktop import plain_imports
 

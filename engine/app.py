@@ -20,7 +20,7 @@ from engine.clock import Clock, ClockGap, SystemClock, Timer, on_wake_up
 from engine.collector.collector import Collector, Sweep
 from engine.collector.project import Projects
 from engine.configured import Configured, cutoff_of
-from engine.errors import CompanionError, Environment, UserFixable
+from engine.errors import CompanionError, DamagedLedger, Environment, UserFixable
 from engine.events import (
     Event,
     EventBus,
@@ -228,7 +228,7 @@ class Engine:
         except OSError as error:
             raise UserFixable(
                 "No place for the companion's files",
-                f"{home.data} cannot be made: {error.strerror}.",
+                f"{error.filename or home.data} cannot be made: {error.strerror}.",
                 "Make the folder writable, or set HYPATIA_COMPANION_HOME to another one.",
             ) from error
         owner = instance.acquire(home)
@@ -285,12 +285,14 @@ class Engine:
         try:
             await self._ledger.check()
             await self._ledger.keep_copy(self.clock.time())
-        except UserFixable as error:
+        except DamagedLedger as error:
             self._notices.problem("ledger", error)
             self._damaged = True
             async with self._switching:
                 await self._close_shelf()
             self._touch()
+        except UserFixable as error:
+            self._notices.problem("copy", error)
         except Environment as error:
             log.warning("the ledger was not checked or copied: %s", error)
 

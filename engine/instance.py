@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import errno
 import hashlib
 import json
 import os
@@ -13,7 +14,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
 from typing import IO, Any
 
-from engine.errors import Environment
+from engine.errors import CompanionError, Environment, UserFixable
 from engine.jsonrpc import INVALID_REQUEST, LINE_LIMIT, Client, ConnectionLost, RpcError, serve_connection
 from engine.paths import Home, write_private
 from engine.supervisor import Supervisor
@@ -72,14 +73,20 @@ class Instance:
             where["port"] = self._server.sockets[0].getsockname()[1]
         else:
             self._address = _socket_path(self._home)
-            self._address.unlink(missing_ok=True)
             mask = os.umask(0o177)
             try:
+                self._address.unlink(missing_ok=True)
                 self._server = await asyncio.start_unix_server(answer, self._address, limit=LINE_LIMIT)
+            except OSError as error:
+                raise in_the_way(error, self._address) from error
             finally:
                 os.umask(mask)
             where["socket"] = str(self._address)
-        await asyncio.to_thread(write_private, _address_file(self._home), json.dumps(where))
+        address = _address_file(self._home)
+        try:
+            await asyncio.to_thread(write_private, address, json.dumps(where))
+        except OSError as error:
+            raise in_the_way(error, address) from error
 
     async def close(self) -> None:
         """Stop answering and give the lock back."""
@@ -88,9 +95,10 @@ class Instance:
             for guest in tuple(self._guests):
                 guest.close()
             await self._server.wait_closed()
-        _address_file(self._home).unlink(missing_ok=True)
-        if self._address is not None:
-            self._address.unlink(missing_ok=True)
+        for place in (_address_file(self._home), self._address):
+            if place is not None:
+                with contextlib.suppress(OSError):  # something else stands there, and was named at the start
+                    place.unlink()
         self.let_go()
 
     def let_go(self) -> None:
@@ -99,8 +107,15 @@ class Instance:
 
 
 def acquire(home: Home) -> Instance | None:
-    """Become the one engine of this home, or None when another process is it. The lock ends with the process."""
-    lock = (home.data / "engine.lock").open("ab")
+    """Become the one engine of this home, or None when another process is it. The lock ends with the process.
+
+    Raises CompanionError where there can be no lock.
+    """
+    place = home.data / "engine.lock"
+    try:
+        lock = place.open("ab")
+    except OSError as error:
+        raise in_the_way(error, place) from error
     try:
         if sys.platform == "win32":
             import msvcrt
@@ -117,8 +132,19 @@ def acquire(home: Home) -> Instance | None:
     return Instance(home, lock)
 
 
+def in_the_way(error: OSError, place: Path) -> CompanionError:
+    """Why a file of ours cannot be used: a full disk, or something that is not ours and has its name."""
+    if error.errno in (errno.ENOSPC, errno.EDQUOT):
+        return Environment("The disk is full", f"{place} could not be written.", "Free some space, then start again.")
+    return UserFixable(
+        "A file of the companion's cannot be used",
+        f"{place} cannot be written: {error.strerror or error}.",
+        "Move away what stands there, or give yourself the right to write it, then start again.",
+    )
+
+
 def held(home: Home) -> bool:
-    """Whether an engine of this home runs; asking changes nothing."""
+    """Whether an engine of this home runs; asking changes nothing. Raises CompanionError where there can be no lock."""
     if not (home.data / "engine.lock").exists():
         return False
     owner = acquire(home)

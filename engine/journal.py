@@ -15,6 +15,7 @@ import traceback
 from collections.abc import Iterator
 from pathlib import Path
 from types import TracebackType
+from typing import Any
 
 from engine.errors import CompanionError
 from engine.paths import APP, VERSION, Home, write_private
@@ -31,10 +32,12 @@ def log_to(home: Home) -> None:
     """Write warnings and notes to a log of bounded size, and the last fault of the program to a report."""
     logging.raiseExceptions = False  # a note that cannot be written, on a full disk say, stops nothing
     _take_native(home)
-    file = logging.handlers.RotatingFileHandler(home.log_file, maxBytes=_LARGEST, backupCount=_OLDER, encoding="utf-8")
-    file.setFormatter(Plain("%(asctime)s %(levelname)s %(name)s: %(message)s"))
     root = logging.getLogger()
-    root.addHandler(file)
+    with contextlib.suppress(OSError):
+        options: dict[str, Any] = {"maxBytes": _LARGEST, "backupCount": _OLDER, "encoding": "utf-8"}
+        file = logging.handlers.RotatingFileHandler(home.log_file, **options)
+        file.setFormatter(Plain("%(asctime)s %(levelname)s %(name)s: %(message)s"))
+        root.addHandler(file)
     root.addHandler(_Crashes(home))
     root.setLevel(logging.INFO)
     logging.getLogger("httpx").setLevel(logging.WARNING)

@@ -18,6 +18,7 @@ from pathlib import Path
 import debian
 import icu
 import supply
+import whole
 import zstandard
 
 HERE = Path(__file__).resolve().parent
@@ -49,6 +50,8 @@ def add_papers(folder: Path) -> None:
     (folder / "sbom.cdx.json").write_text(json.dumps(bill, indent=1) + "\n", "utf-8")
     for name in ("LICENSE", "CHANGELOG.md", "SECURITY.md"):
         shutil.copy(ROOT / name, folder)
+    if sys.platform != "darwin":  # signing makes its files larger
+        whole.write(folder)
 
 
 def self_test(folder: Path) -> None:

@@ -1,5 +1,15 @@
 """Entry of the windowed program."""
 
-from desktop.main import main
+from whole import guarded, here
 
-raise SystemExit(main())
+from desktop.libraries import tell
+
+
+def start() -> int:
+    """The program, imported once it is known to be there."""
+    from desktop.main import main
+
+    return main()
+
+
+raise SystemExit(guarded(start, tell, here(), first=True))

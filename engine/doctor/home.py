@@ -49,6 +49,12 @@ def folders(home: Home) -> Iterator[Finding]:
             yield fine("folders", f"{folder} is yours alone and can be written.")
 
 
+def log(home: Home) -> Iterator[Finding]:
+    """Whether what happens can be written down."""
+    if (home.log_file.exists() and not os.access(home.log_file, os.W_OK)) or home.log_file.is_dir():
+        yield fault("log", f"{home.log_file} cannot be written.", "Move away what stands there.")
+
+
 def disk(home: Home) -> Iterator[Finding]:
     """Room where the data are."""
     place = next(folder for folder in (home.data, *home.data.parents) if folder.exists())

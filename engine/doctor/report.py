@@ -42,11 +42,16 @@ async def examine(home: Home, *, online: bool = False) -> AsyncIterator[Finding]
     """
     settings = await asyncio.to_thread(Settings, home.settings_file)
     roots = [(source.agent.name, root) for source in Configured(settings).sources() for root in source.roots]
-    alone = not await asyncio.to_thread(held, home)
+    try:
+        alone = not await asyncio.to_thread(held, home)
+    except CompanionError as error:
+        alone = True
+        yield fault("companion", f"{error.title}: {error.message}", error.action)
     login = Path(os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config", "autostart", "hypatia-companion.desktop")
     blocking: dict[str, Callable[[], Iterator[Finding]]] = {
         "versions": own.versions,
         "folders": partial(own.folders, home),
+        "log": partial(own.log, home),
         "disk": partial(own.disk, home),
         "settings": partial(own.settings, home),
         "ledger": partial(own.ledger, home),

@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import errno
 import logging
+import shutil
 import sqlite3
 import threading
 from collections.abc import AsyncIterator, Callable, Iterable
@@ -20,6 +21,7 @@ log = logging.getLogger(__name__)
 
 _QUICK_CHECK = "PRAGMA quick_check(1)"
 _STEPS = 10_000  # of SQLite, between two looks at whether to stop
+_FULL = 200_000  # bytes left on a disk that takes no more
 _SMALL = 4_000_000  # bytes that are checked in a few milliseconds
 
 
@@ -244,7 +246,8 @@ async def _number(connection: aiosqlite.Connection, sql: str) -> int:
 def explain(error: sqlite3.Error | OSError, path: Path) -> Exception:
     """The error as a person should read it; what is our own mistake stays as it is."""
     if isinstance(error, OSError):
-        return _full(path) if error.errno in (errno.ENOSPC, errno.EDQUOT) else _unwritable(path)
+        place = Path(error.filename or path)
+        return _full(place) if error.errno in (errno.ENOSPC, errno.EDQUOT) else _unwritable(place)
     code = getattr(error, "sqlite_errorcode", 0) & 0xFF
     known = {
         sqlite3.SQLITE_BUSY: _busy,
@@ -273,6 +276,9 @@ def _full(path: Path) -> CompanionError:
 
 
 def _failing(path: Path) -> CompanionError:
+    with contextlib.suppress(OSError):
+        if shutil.disk_usage(path.parent).free < _FULL:  # SQLite does not always say so
+            return _full(path)
     return Environment("The disk fails", f"{path} could not be read or written.", "Check the disk and its connection.")
 
 

@@ -23,7 +23,9 @@ def main(home: Path) -> int:
     try:
         registry = Registry(home)
     except (ToolError, OSError) as error:
-        sys.stderr.write(f"Error: {error}\n")
+        said = f"{error.filename}: {error.strerror}" if isinstance(error, OSError) and error.filename else error
+        sys.stderr.write(f"Error: {said}\n")
+        protocol.close()
         return 1
     server, keeper = Server(registry), Keeper(registry)
 

@@ -633,6 +633,7 @@
     <message><source>A damaged file is not backed up</source><translation>损坏的文件不会被备份</translation></message>
     <message><source>A file cannot be changed</source><translation>无法更改文件</translation></message>
     <message><source>A file changed meanwhile</source><translation>文件在此期间已更改</translation></message>
+    <message><source>A file of the companion's cannot be used</source><translation>程序的一个文件无法使用</translation></message>
     <message><source>A forgotten conversation is still on the shelf</source><translation>已遗忘的会话仍在书架上</translation></message>
     <message><source>A key has only letters, digits and signs, and no spaces.</source><translation>密钥只含字母、数字和符号，没有空格。</translation></message>
     <message><source>A model setting has no effect</source><translation>有一项模型设置不起作用</translation></message>
@@ -683,6 +684,7 @@
     <message><source>Free some space and try again.</source><translation>请释放一些空间后重试。</translation></message>
     <message><source>Free some space or choose another folder.</source><translation>请腾出一些空间或选择其他文件夹。</translation></message>
     <message><source>Free some space, or check the disk, and try again.</source><translation>请腾出一些空间或检查磁盘，然后重试。</translation></message>
+    <message><source>Free some space, then start again.</source><translation>请释放一些空间，然后重新启动。</translation></message>
     <message><source>Free some space.</source><translation>请释放一些空间。</translation></message>
     <message><source>Free some space; the work goes on then.</source><translation>请腾出一些空间，之后会自动继续。</translation></message>
     <message><source>Hypatia cannot import this</source><translation>Hypatia 无法导入此内容</translation></message>
@@ -749,6 +751,7 @@
     <message><source>Make {path} writable for you.</source><translation>请让你能写入 {path}。</translation></message>
     <message><source>Many of its new records are of kinds the companion does not know ({kind}); some words may be missing.</source><translation>它的许多新记录属于本程序不认识的类型（{kind}），可能有内容缺失。</translation></message>
     <message><source>Name a file that `backup` wrote.</source><translation>请指定由 `backup` 写出的文件。</translation></message>
+    <message><source>Move away what stands there, or give yourself the right to write it, then start again.</source><translation>请移走占用该位置的内容，或为自己授予写入权限，然后重新启动。</translation></message>
     <message><source>Name a file.</source><translation>请指定一个文件。</translation></message>
     <message><source>Name one of them.</source><translation>请指定其中之一。</translation></message>
     <message><source>Name one.</source><translation>请指定其中一个。</translation></message>

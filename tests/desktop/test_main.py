@@ -9,6 +9,7 @@ from pathlib import Path
 
 from desktop.libraries import ALWAYS, ON_X11, missing_sentence
 from desktop.resources import resource
+from tests.desktop.session import session
 
 ROOT = Path(__file__).parents[2]
 
@@ -110,3 +111,16 @@ def test_resources_are_found_in_an_installed_copy(tmp_path: Path) -> None:
         env=os.environ | {"PYTHONPATH": str(tmp_path / "site")},
     )
     assert (done.returncode, done.stdout.strip()) == (0, "<svg")
+
+
+async def test_why_no_window_opens_is_also_told_where_no_terminal_is(tmp_path: Path) -> None:
+    async with session(tmp_path) as desk:
+        panel = await desk.panel("panel")
+        teller = await desk.start(sys.executable, "-c", "from desktop.libraries import tell; tell('Install it again.')")
+        assert (await panel.wait_for("notify"))["body"] == "Install it again."
+        assert await teller.process.wait() == 0
+        desk.env["DBUS_SESSION_BUS_ADDRESS"] = "unix:path=/nonexistent/bus"
+        without = await desk.start(
+            sys.executable, "-c", "from desktop.libraries import tell; tell('Install it again.')"
+        )
+        assert await without.process.wait() == 0
