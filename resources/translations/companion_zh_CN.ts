@@ -750,8 +750,8 @@
     <message><source>Make {path} readable for you.</source><translation>请让你能读取 {path}。</translation></message>
     <message><source>Make {path} writable for you.</source><translation>请让你能写入 {path}。</translation></message>
     <message><source>Many of its new records are of kinds the companion does not know ({kind}); some words may be missing.</source><translation>它的许多新记录属于本程序不认识的类型（{kind}），可能有内容缺失。</translation></message>
-    <message><source>Name a file that `backup` wrote.</source><translation>请指定由 `backup` 写出的文件。</translation></message>
     <message><source>Move away what stands there, or give yourself the right to write it, then start again.</source><translation>请移走占用该位置的内容，或为自己授予写入权限，然后重新启动。</translation></message>
+    <message><source>Name a file that `backup` wrote.</source><translation>请指定由 `backup` 写出的文件。</translation></message>
     <message><source>Name a file.</source><translation>请指定一个文件。</translation></message>
     <message><source>Name one of them.</source><translation>请指定其中之一。</translation></message>
     <message><source>Name one.</source><translation>请指定其中一个。</translation></message>
