@@ -9,7 +9,8 @@ from pathlib import Path
 
 from desktop.libraries import ALWAYS, ON_X11, missing_sentence
 from desktop.resources import resource
-from tests.desktop.session import session
+from tests.desktop.panel import eventually
+from tests.desktop.real_desktop import real_desktop
 
 ROOT = Path(__file__).parents[2]
 
@@ -114,13 +115,15 @@ def test_resources_are_found_in_an_installed_copy(tmp_path: Path) -> None:
 
 
 async def test_why_no_window_opens_is_also_told_where_no_terminal_is(tmp_path: Path) -> None:
-    async with session(tmp_path) as desk:
-        panel = await desk.panel("panel")
-        teller = await desk.start(sys.executable, "-c", "from desktop.libraries import tell; tell('Install it again.')")
-        assert (await panel.wait_for("notify"))["body"] == "Install it again."
+    code = "from desktop.libraries import tell; tell('Install it again.')"
+    async with real_desktop(tmp_path, panel=False) as desktop:
+        teller = await desktop.desk.start(sys.executable, "-c", code)
         assert await teller.process.wait() == 0
-        desk.env["DBUS_SESSION_BUS_ADDRESS"] = "unix:path=/nonexistent/bus"
-        without = await desk.start(
-            sys.executable, "-c", "from desktop.libraries import tell; tell('Install it again.')"
-        )
+
+        async def shown() -> bool:
+            return desktop.notifications() == [("Hypatia Companion", "Install it again.")]
+
+        await eventually(shown)
+        desktop.desk.env["DBUS_SESSION_BUS_ADDRESS"] = "unix:path=/nonexistent/bus"
+        without = await desktop.desk.start(sys.executable, "-c", code)
         assert await without.process.wait() == 0

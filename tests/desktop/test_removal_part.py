@@ -13,8 +13,9 @@ from engine.app import Engine
 from engine.paths import login_file
 from engine.views import Trace
 from tests.desktop.living import living, write_settings
-from tests.desktop.panel import eventually, running
-from tests.desktop.session import session
+from tests.desktop.panel import eventually
+from tests.desktop.real_desktop import real_desktop, running
+from tests.desktop.session import PIPE
 
 pytestmark = pytest.mark.qt_log_ignore("does not support raise", extend=True)
 STATE = '{\n    "theme": "dark",  \n\t"numStartups": 3\n}\n'
@@ -84,34 +85,41 @@ async def test_the_real_program_takes_everything_back(tmp_path: Path, person: Pa
     await engine.stop()
     assert not (await Agents(home, person).connect("claude", ["mcp"])).problems
     assert (person / ".claude.json").read_text("utf-8") != STATE
-    async with session(tmp_path) as desk:
-        login = login_file("linux", desk.env, person)
+    async with real_desktop(tmp_path) as desktop:
+        env = desktop.desk.env
+        login = login_file("linux", env, person)
         assert login is not None
         LoginFile(login, desktop_entry(["it"]).encode()).set(True)
-        desk.env["HYPATIA_COMPANION_HOME"] = str(home.data)
-        panel = await desk.panel("panel")
-        async with running(tmp_path, desk, panel) as (program, tray):
-
-            async def shows(title: str) -> bool:
-                return any(one.startswith(title) for one in await desk.titles())
+        del env["PYTHON_KEYRING_BACKEND"]  # here is a real key store
+        key = ("service", "hypatia-companion", "username", "openai")
+        keeper = await desktop.start("secret-tool", "store", "--label=ours", *key, stdin=PIPE)
+        await keeper.tell("sk-key-of-a-test")
+        await keeper.end()
+        async with running(desktop) as (program, tray):
 
             async def offered() -> bool:
                 return "Shelf/default" in await tray.entries()
 
             await eventually(offered)
             await tray.choose("Settings…")
-            await eventually(lambda: shows("Settings"))
+            await eventually(lambda: desktop.shows("Settings"))
             # From the list of pages, at the last one, backwards over the search to the last button.
-            await desk.press("Settings", "End", "shift+Tab", "shift+Tab", "space")
-            await eventually(lambda: shows("Remove the companion"))
+            await desktop.type("Settings", "End", "shift+Tab", "shift+Tab", "space")
+            await eventually(lambda: desktop.shows("Remove the companion"))
             assert login.exists()
             if everything:
-                await desk.press("Remove the companion", "Down", "Tab", "space")
-            await desk.press("Remove the companion", *(["Tab"] * 2), "space")
-            await eventually(lambda: shows("Hypatia Companion"))
+                await desktop.type("Remove the companion", "Down", "Tab", "space")
+            await desktop.type("Remove the companion", "Tab", "Tab", "space")
+
+            async def done() -> bool:
+                return await desktop.windows() == ["Hypatia Companion"]
+
+            await eventually(done)
             assert not login.exists() and (person / ".claude.json").read_text("utf-8") == STATE
             assert not (home.data / "control.json").exists()
-            await desk.press("Hypatia Companion", "Return")
+            asked = await desktop.start("secret-tool", "lookup", *key)
+            assert asked.process.stdout is not None and await asked.process.stdout.read() == b""
+            await desktop.keys("Return")
             await until(lambda: program.process.returncode is not None)
             assert program.process.returncode == 0
     assert home.data.exists() is not everything

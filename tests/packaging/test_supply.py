@@ -60,12 +60,12 @@ def test_the_version_stands_in_one_place_and_the_changelog_begins_with_it() -> N
     headings = re.findall(r"^## (\S+)", (ROOT / "CHANGELOG.md").read_text("utf-8"), re.M)
     assert headings[0] == version
     elsewhere = [
-        path.relative_to(ROOT)
+        path.relative_to(ROOT).as_posix()
         for room in ("engine", "desktop")
         for path in (ROOT / room).rglob("*.py")
         if f'"{version}"' in path.read_text("utf-8")
     ]
-    assert elsewhere == []
+    assert elsewhere == ["engine/paths.py"]  # which tests/test_project.py holds against pyproject.toml
     assert f'version="{version}"' in (ROOT / "packaging/linux/hypatia-companion.metainfo.xml").read_text("utf-8")
 
 

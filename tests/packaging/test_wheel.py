@@ -10,10 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from engine.paths import Home
+from engine.paths import VERSION, Home
 from tests.desktop.living import write_settings
-from tests.desktop.panel import eventually, running
-from tests.desktop.session import alive, descendants, session
+from tests.desktop.panel import eventually
+from tests.desktop.real_desktop import real_desktop
+from tests.desktop.session import alive, descendants
 from tests.tools.command import console
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -30,9 +31,11 @@ def command(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for name in ("LICENSE", "README.md"):
         shutil.copy(ROOT / name, source)
     project = (ROOT / "pyproject.toml").read_text("utf-8")
-    changed = project.replace('version = "0.1.0"', f'version = "{OLDER}"', 1)
+    changed = project.replace(f'version = "{VERSION}"', f'version = "{OLDER}"', 1)
     assert changed != project
     (source / "pyproject.toml").write_text(changed, "utf-8")
+    paths = source / "engine" / "paths.py"
+    paths.write_text(paths.read_text("utf-8").replace(f'VERSION = "{VERSION}"', f'VERSION = "{OLDER}"'), "utf-8")
     build = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(folder)]
     subprocess.run(build, cwd=source, check=True, capture_output=True)
     (wheel,) = folder.glob("*.whl")
@@ -75,13 +78,13 @@ def test_all_of_its_parts_start(command: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize("newer", ["window", "console"])
 async def test_a_newer_one_that_is_started_ends_it_and_goes_on(command: Path, tmp_path: Path, newer: str) -> None:
     home: Home = write_settings(tmp_path)
-    async with session(tmp_path) as desk:
+    async with real_desktop(tmp_path) as desktop:
+        desk = desktop.desk
         once = await desk.start(str(command), "run", "--once", "--from", "all", "--json")
         await once.wait_for("tasks")
         assert await once.process.wait() == 0
-        panel = await desk.panel("panel")
         old = await desk.start(str(command))
-        await panel.wait_for("item")
+        await desktop.tray()
         children = descendants(old.process.pid)
 
         async def holder() -> int:
@@ -95,14 +98,16 @@ async def test_a_newer_one_that_is_started_ends_it_and_goes_on(command: Path, tm
 
         await eventually(old_holds)
         if newer == "window":
-            async with running(tmp_path, desk, panel) as (program, tray):
-                assert await old.process.wait() == 0
+            new = await desk.program()
+            assert await old.process.wait() == 0
 
-                async def new_holds() -> bool:
-                    return await holder() == program.process.pid and bool(await tray.entries())
+            async def new_holds() -> bool:
+                return await holder() == new.process.pid
 
-                await eventually(new_holds)
-                assert not [pid for pid in children if alive(pid)]
+            await eventually(new_holds)
+            assert "Quit" in await (await desktop.tray()).entries()
+            assert not [pid for pid in children if alive(pid)]
+            await new.end()
         else:
             new = await desk.start(*console("run", "--once", "--json"), stdin=None)
             report = await new.wait_for("tasks")
