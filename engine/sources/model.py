@@ -227,4 +227,23 @@ class Source:
 
     def discover(self) -> Discovery:
         """Every log there; blocking."""
-        return self.agent.discover(self.home)
+        if not _is_text(self.home):
+            return Discovery([], [_odd(self.home)])
+        found = self.agent.discover(self.home)
+        if odd := [log.path for log in found.logs if not _is_text(log.path)]:
+            found = Discovery([log for log in found.logs if log.path not in odd], [*found.problems, *map(_odd, odd)])
+        return replace(found, problems=[one if _is_text(one.path) else _odd(one.path) for one in found.problems])
+
+
+def _is_text(path: Path) -> bool:
+    """Whether a path can be written down; on Linux a name may be any bytes."""
+    try:
+        str(path).encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _odd(path: Path) -> FoundProblem:
+    shown = Path(os.fsencode(path).decode("utf-8", "replace"))
+    return FoundProblem(shown, "unreadable", "Its name or that of a folder it lies in is no text; rename that.")

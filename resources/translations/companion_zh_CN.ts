@@ -735,6 +735,7 @@
     <message><source>It was stopped, as {why}.</source><translation>它被停止，因为 {why}。</translation></message>
     <message><source>Its files cannot be replaced while it works on them.</source><translation>它工作时不能替换它的文件。</translation></message>
     <message><source>Its list is written in brackets.</source><translation>其列表以方括号形式书写。</translation></message>
+    <message><source>Its name or that of a folder it lies in is no text; rename that.</source><translation>它或它所在文件夹的名称不是文本；请将其重命名。</translation></message>
     <message><source>Keep the key for this session only, put it into a private file, or set an environment variable.</source><translation>请选择仅保留到程序退出、保存在私有文件中，或设置环境变量。</translation></message>
     <message><source>Key not stored</source><translation>密钥未保存</translation></message>
     <message><source>Less than {value} MB are free where {folder} is; soon nothing can be recorded.</source><translation>{folder} 所在磁盘的可用空间不足 {value} MB；很快将无法记录。</translation></message>

@@ -89,6 +89,22 @@ def test_logs_that_cannot_be_read_are_named_and_stop_no_other(program: Program) 
     assert all(file["path"] in text and file["reason"] in text for file in named.values())
 
 
+@pytest.mark.parametrize("where", ["project", "home"])
+def test_a_name_that_is_no_text_is_named_and_stops_no_other(where: str, tmp_path: Path) -> None:
+    odd = tmp_path / os.fsdecode(b"odd\xff")
+    program = Program(tmp_path, **({"CLAUDE_CONFIG_DIR": str(odd)} if where == "home" else {}))
+    say(program, "session-good", "fine")
+    home = odd if where == "home" else program.claude
+    folder = home / "projects" / (os.fsdecode(b"-srv-\xff") if where == "project" else "-srv-demo")
+    folder.mkdir(parents=True)
+    (folder / "0a1b2c3d-0000-4000-8000-000000000001.jsonl").write_text("{}\n")
+    program.once()
+    _is_recorded(program)
+    [file] = program.json("status")["files"]
+    assert file["status"] == "unreadable" and file["reason"].endswith("is no text; rename that.")
+    assert "\ufffd" in file["path"]
+
+
 def test_a_message_of_300_kb_and_a_record_of_64_mb(program: Program) -> None:
     log = LogWriter(program.sessions, "session-long", seed=1)
     log.user("long " * 60_000)
