@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import stat
 import sys
 import time
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
@@ -63,8 +64,9 @@ def _identities(roots: Sequence[Path]) -> list[tuple[int, int] | None]:
 
 
 def _identity(root: Path) -> tuple[int, int] | None:
+    """Tells a folder from another one; None while there is none."""
     try:
         facts = root.stat()
     except OSError:
         return None
-    return facts.st_dev, facts.st_ino
+    return (facts.st_dev, facts.st_ino) if stat.S_ISDIR(facts.st_mode) else None
