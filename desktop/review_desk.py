@@ -21,8 +21,8 @@ class ReviewDesk:
         def do(name: str, work: Callable[[], Awaitable[object]]) -> None:
             act(name, work, window.tell)
 
-        window.retry.connect(lambda ids, place: do("retry", lambda: self._each(ids, engine.retry, place)))
-        window.discard.connect(lambda ids: do("discard", lambda: self._each(ids, engine.discard)))
+        window.retry.connect(lambda ids, place: do("retry", lambda: self._each(ids, engine.task_care.retry, place)))
+        window.discard.connect(lambda ids: do("discard", lambda: self._each(ids, engine.task_care.discard)))
         window.dismiss.connect(lambda keys: do("dismiss", lambda: self._each(keys, self._dismiss)))
         window.accept.connect(lambda id_, root: do("accept", lambda: engine.memory.accept(id_, root)))
         window.refuse.connect(lambda id_: do("refuse", lambda: self._refuse(id_)))
@@ -35,7 +35,9 @@ class ReviewDesk:
         items = await self._engine.review.items()
         unfiled = any(item.proposal is not None and item.proposal.why == "unfiled" for item in items)
         projects = await self._engine.memory.known_projects() if unfiled else []
-        self.window.show_items(items, self._engine.routes(), max(len(items), self._engine.status().waiting), projects)
+        self.window.show_items(
+            items, self._engine.model_care.routes(), max(len(items), self._engine.status().waiting), projects
+        )
 
     async def _each(self, ids: list[str], work: Callable[..., Awaitable[object]], *more: object) -> None:
         """One after the other; what is gone by now is no error."""

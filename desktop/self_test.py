@@ -84,7 +84,7 @@ class SelfTest:
 
     async def key_store(self) -> str:
         """Write, read and delete in the system's key store; a machine without one still works."""
-        return await self.engine.key_store_fault() or "works"
+        return await self.engine.model_care.key_store_fault() or "works"
 
     async def stop(self) -> str:
         """End everything."""

@@ -35,7 +35,7 @@ class SettingsDesk:
         # Asked for once the page is looked at: a keyring may want to be opened.
         self._keys: dict[str, str] | None = None
         window = self.window = SettingsWindow(
-            engine.settings, login, engine.providers(), engine.efforts, engine.clock.time
+            engine.settings, login, engine.model_care.providers(), engine.model_care.efforts, engine.clock.time
         )
         window.wanted.connect(lambda key, value: act("setting", lambda: self._save(key, value), None))
         follow_undo(window.undo, engine, ("setting", "disconnect", "rename"), act, window.tell)
@@ -76,7 +76,7 @@ class SettingsDesk:
             return
         if self._shelves is not None:
             await self._shelves.show(shelves)
-        standing = await self._engine.standing()
+        standing = await self._engine.model_care.standing()
         day, limits = standing.day, standing.limits
         sentence = usage_line(
             Use(day.calls, day.tokens, day.money, day.unpriced, day.free_calls, day.free_tokens),
@@ -145,7 +145,7 @@ class SettingsDesk:
             self.window.models.adding.show_names(provider, names)
 
     async def _keep_key(self, provider: str, value: str, where: str) -> str:
-        await self._engine.set_key(provider, value, where)  # type: ignore[arg-type]
+        await self._engine.model_care.set_key(provider, value, where)  # type: ignore[arg-type]
         self._keys = None
         if not value:
             return tr("The key is removed.")

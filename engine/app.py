@@ -39,9 +39,8 @@ from engine.events import (
 from engine.forgetting import Forgetting
 from engine.journal import end_log
 from engine.journal import log_to as log_to
-from engine.ledger.calls import CallLog, CallTotals
+from engine.ledger.calls import CallLog
 from engine.ledger.database import Ledger
-from engine.ledger.given_up import GivenUp, put_back
 from engine.ledger.history import History
 from engine.ledger.logs import Logs
 from engine.ledger.progress import Progress
@@ -49,21 +48,18 @@ from engine.ledger.state import Changes, state_of
 from engine.ledger.tasks import Status as TaskStatus
 from engine.memory.memory import Memory
 from engine.model_care import ModelCare
-from engine.models.budget import Budget, Standing
+from engine.models.budget import Budget
 from engine.models.budget import options as budget_options
 from engine.models.client import ChatClient
-from engine.models.health import RouteHealth
-from engine.models.providers import PROVIDERS, Provider, declared, key_variables
-from engine.models.routes import sanitise
+from engine.models.providers import key_variables
 from engine.notices import Notices
 from engine.overview import Overview
 from engine.paths import VERSION, Home
 from engine.pipeline import housekeeping, on_demand
 from engine.pipeline.consolidate import consider
-from engine.pipeline.queue import Task, TaskKey
 from engine.plugin import Plugin, beside
 from engine.review import Review
-from engine.settings.secrets import Keys, Where
+from engine.settings.secrets import Keys
 from engine.settings.store import Settings
 from engine.shelf.command import BUILT_IN
 from engine.shelf.errors import ShelfNotConnected
@@ -73,11 +69,10 @@ from engine.shelf_care import ShelfCare
 from engine.snooze import Snooze
 from engine.sources.watch import watch
 from engine.supervisor import Supervisor
+from engine.task_care import TaskCare
 from engine.undo import Undo
 from engine.views import (
-    Attempt,
     Backlog,
-    FailedTask,
     Found,
     SessionContent,
     SessionRow,
@@ -134,12 +129,19 @@ class Engine:
         self._sources = AgentSources(ledger, self._configured, self._notices, now)
         self._plugin = Plugin(ledger, self._logs, self._history, self._configured.sessions_root, now)
         self._overview = Overview(ledger, self._logs, self._history, self._calls, now)
+        keys = Keys(key_variables, home.config / "keys.toml", clock=monotonic)
+        budget = Budget(self._calls, lambda: budget_options(settings.get), now)
+        self._chat = ChatClient(keys, self._calls, self._notices.model_setting, budget, now=now)
+        self.model_care = ModelCare(settings, self._chat, self._calls, keys, budget, self._wake_deferred)
+        self.task_care = TaskCare(
+            ledger, lambda: self._work, self._overview, self.undo, self.model_care.routes, self._touch
+        )
         self.review = Review(
             self._logs,
             status=self.status,
-            failed=self.failed_tasks,
-            attempts=self.attempts,
-            health=self.health,
+            failed=self.task_care.failed,
+            attempts=self.task_care.attempts,
+            health=self.model_care.health,
             conversations_to_take_over=self.plugin_conversations,
             proposals=lambda: self.memory.proposals(),
             changed=self._touch,
@@ -151,10 +153,6 @@ class Engine:
             self._configured.options,
             lambda: tuple(settings.get("models.prices")),
         )
-        self._keys = Keys(key_variables, home.config / "keys.toml", clock=monotonic)
-        self._budget = Budget(self._calls, lambda: budget_options(settings.get), now)
-        self._chat = ChatClient(self._keys, self._calls, self._notices.model_setting, self._budget, now=now)
-        self.model_care = ModelCare(settings, self._chat, self._calls, self._keys)
         self._parts = Parts(
             ledger=ledger,
             logs=self._logs,
@@ -568,8 +566,7 @@ class Engine:
     async def connect_shelf(self, path: Path, name: str = "") -> ShelfRow:
         """Register a folder as a shelf."""
         row = await connect(self._client, path, name)
-        if self._work is not None:
-            await self._work.queue.wake_deferred()
+        await self._wake_deferred()
         return ShelfRow(row.name, row.path, row.name == self.settings.get("shelf"), row.connected)
 
     async def disconnect_shelf(self, name: str) -> None:
@@ -662,98 +659,9 @@ class Engine:
         watermark = sum(one.consolidated_seq for one in marks)
         return await self._work.contents.read(session_id, watermark, fresh=fresh)
 
-    async def tasks(self) -> list[FailedTask]:
-        """Every task there is, as Review shows the failed ones."""
-        return await self._overview.tasks(await self._work.queue.tasks() if self._work is not None else [])
-
-    async def failed_tasks(self) -> list[FailedTask]:
-        """The tasks a person has to decide on, the oldest first."""
-        failed = await self._work.queue.tasks("failed", limit=_SHOWN) if self._work is not None else []
-        return await self._overview.tasks(failed)
-
-    async def attempts(self, task_id: str) -> list[Attempt]:
-        """The runs of a task that failed, the oldest first: which model, why, and what it used."""
-        if self._work is None or await self._task(task_id) is None:
-            return []
-        return [
-            Attempt(one.at, one.route, one.error, one.input_tokens, one.output_tokens)
-            for one in await self._work.queue.attempts(task_id)
-        ]
-
-    def routes(self) -> list[str]:
-        """The models that are asked, in their order; the place of each is what `retry` takes."""
-        routes, _ = sanitise(self.settings.get("consolidation.models"))
-        return [str(route) for route in routes]
-
-    async def retry(self, task_id: str, route: int | None = None) -> bool:
-        """Run a failed task again, from the first model on or from another place in the list; false when it is gone."""
-        if route is not None and not 0 <= route < max(1, len(self.routes())):
-            raise UserFixable("There is no such model", f"The list has {len(self.routes())}.", "See Settings, Models.")
-        task = await self._task(task_id)
-        done = self._work is not None and task is not None and await self._work.queue.retry(task.id, route or 0)
-        self._touch()
-        return done
-
-    async def retry_all(self, kind: str = "") -> int:
-        """Run all failed tasks again, of one kind or of any; how many there were."""
-        failed = await self._work.queue.tasks("failed", kind or None) if self._work is not None else []
-        return sum([await self.retry(task.id) for task in failed])
-
-    async def discard(self, task_id: str) -> bool:
-        """Give a task up; what it would have made is not made. False when it is gone."""
-        task = await self._task(task_id)
-        if self._work is None or task is None:
-            return False
-        given = await on_demand.give_up(self._work.context, task)
-        if given is not None:
-            [shown] = await self._overview.tasks([task])
-            self.undo.offer("discard", shown.conversation or shown.session_id[:8], lambda: self._put_back(given))
-        self._touch()
-        return given is not None
-
-    async def _put_back(self, given: GivenUp) -> None:
-        if not await put_back(self._ledger, given):
-            raise UserFixable(
-                "The task was not brought back",
-                "The conversation was worked on since, or a newer task stands in its place.",
-                "Use Summarise now for what is left of it.",
-            )
-        self._touch()
-
-    async def _task(self, task_id: str) -> Task | None:
-        if self._work is None:
-            return None
-        try:
-            key = TaskKey.parse(task_id)
-        except ValueError:
-            return None
-        return await self._work.queue.task(*key)
-
-    def providers(self) -> tuple[Provider, ...]:
-        """Where models can be asked, for choosing one."""
-        return PROVIDERS
-
-    def efforts(self, provider: str, model: str) -> list[str]:
-        """Thinking efforts a model declares, as its provider names them; none where nothing is known."""
-        return list(declared(provider, model) or ())
-
-    def health(self) -> list[RouteHealth]:
-        """State of each configured model, best first."""
-        return self._chat.health(sanitise(self.settings.get("consolidation.models"))[0])
-
-    async def standing(self) -> Standing:
-        """What the models used this hour and this day, and the limits."""
-        return await self._budget.standing()
-
-    async def set_key(self, provider: str, value: str, where: Where = "keyring") -> None:
-        """Store a provider's key in the keyring, for this session only, or in a private file."""
-        await self._keys.set(provider, value, where)
+    async def _wake_deferred(self) -> None:
         if self._work is not None:
             await self._work.queue.wake_deferred()
-
-    async def key_store_fault(self) -> str:
-        """Why the system's key store cannot be used; empty when it can."""
-        return await self._keys.probe()
 
     async def removal_plan(self) -> list[Trace]:
         """What removing the companion would take back, memory and settings among it; nothing is changed."""
@@ -796,10 +704,6 @@ class Engine:
     async def log_files(self) -> list[dict[str, Any]]:
         """Every log file that is not simply fine, with its reason."""
         return await self._overview.log_files()
-
-    async def model_totals(self) -> CallTotals:
-        """Calls and tokens of the last 35 days."""
-        return await self._overview.model_totals()
 
     def written(self) -> tuple[dict[str, int], dict[str, int]]:
         """Entries and edges this run made, and those that were already there, per kind."""
@@ -866,10 +770,8 @@ class Engine:
         self._held = self.settings.broken
         if held_changed or {"shelf", "enabled", "binaries"} & set(keys) or _of_sources(keys):
             self._supervisor.start(self._rebuild(keys), "rebuild after a setting")
-        if self._work is not None and any(
-            key.startswith(("budget.", "models.", "consolidation.models")) for key in keys
-        ):
-            self._supervisor.start(self._work.queue.wake_deferred(), "wake what waited for a model")
+        if any(key.startswith(("budget.", "models.", "consolidation.models")) for key in keys):
+            self._supervisor.start(self._wake_deferred(), "wake what waited for a model")
         self.bus.emit(SettingsChanged(keys))
         self._touch()
 

@@ -20,7 +20,7 @@ def status_object(status: Status) -> dict[str, Any]:
 
 def _place(engine: "Engine", word: str) -> int:
     """The place in the list of models that a person means: its number from 1 on, or its name or the end of that."""
-    routes = engine.routes()
+    routes = engine.model_care.routes()
     if word.isascii() and word.isdigit() and 1 <= int(word) <= len(routes):
         return int(word) - 1
     for place, name in enumerate(routes):
@@ -57,22 +57,22 @@ async def _dispatch(engine: "Engine", method: str, params: dict[str, Any]) -> An
             return {
                 **status_object(engine.status()),
                 "files": await engine.log_files(),
-                "models": asdict(await engine.model_totals()),
-                "routes": [{**asdict(one), "route": str(one.route)} for one in engine.health()],
-                "budget": asdict(await engine.standing()),
+                "models": asdict(await engine.model_care.totals()),
+                "routes": [{**asdict(one), "route": str(one.route)} for one in engine.model_care.health()],
+                "budget": asdict(await engine.model_care.standing()),
                 "sources": [asdict(one) for one in await engine.sources()],
                 "recall": await engine.agent_server.health(),
                 "running": engine.following,
             }
         case "tasks":
-            return [asdict(task) for task in await engine.tasks()]
+            return [asdict(task) for task in await engine.task_care.all()]
         case "attempts":
-            return [asdict(one) for one in await engine.attempts(str(params["id"]))]
+            return [asdict(one) for one in await engine.task_care.attempts(str(params["id"]))]
         case "retry":
             route = _place(engine, params["route"]) if params.get("route") else None
-            return {"done": [id_ for id_ in params["ids"] if await engine.retry(id_, route)]}
+            return {"done": [id_ for id_ in params["ids"] if await engine.task_care.retry(id_, route)]}
         case "discard":
-            return {"done": [id_ for id_ in params["ids"] if await engine.discard(id_)]}
+            return {"done": [id_ for id_ in params["ids"] if await engine.task_care.discard(id_)]}
         case "sessions":
             return [asdict(row) for row in await engine.sessions(int(params.get("limit", 20)))]
         case "summarise":

@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from datetime import datetime
 from typing import Any
 
-from engine.ledger.calls import CallLog, CallTotals
+from engine.ledger.calls import CallLog
 from engine.ledger.database import Ledger
 from engine.ledger.history import History
 from engine.ledger.listing import newest
@@ -99,10 +99,6 @@ class Overview:
             {"path": file.path, "session": file.session_id, "status": file.status, "reason": file.reason}
             for file in await self._logs.troubled()
         ]
-
-    async def model_totals(self) -> CallTotals:
-        """Calls and tokens of the last 35 days."""
-        return await self._calls.totals(0)
 
     async def found(self, sources: Sequence[Source]) -> list[Found]:
         """What there is to record, without reading any of it."""

@@ -87,7 +87,7 @@ async def test_each_switch_stops_its_own_part_only(off: str, tmp_path: Path) -> 
             await engine.drained()
             assert (await engine.backlog()).conversations == 0
         await engine._summarise_rests(work)
-        assert await engine.tasks() == []
+        assert await engine.task_care.all() == []
 
 
 async def test_what_fell_silent_while_we_run_is_no_matter_of_the_limit_per_project(tmp_path: Path) -> None:
@@ -103,7 +103,7 @@ async def test_what_fell_silent_while_we_run_is_no_matter_of_the_limit_per_proje
         assert work is not None
         engine._began += 10 * 3600  # the machine runs since later than these were written …
         await engine._summarise_rests(work)
-        assert await engine.tasks() == []
+        assert await engine.task_care.all() == []
         engine._began -= 20 * 3600  # … and since before
         for log_path in (tmp_path / "dsh").rglob("*.zstd"):
             os.utime(log_path, (engine._began, engine._began))

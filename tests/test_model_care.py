@@ -8,6 +8,7 @@ import pytest
 
 from engine.errors import UserFixable
 from engine.model_care import ModelCare
+from engine.models.budget import Budget, BudgetOptions
 from engine.settings.secrets import Keys
 from engine.settings.store import Settings
 from tests.tools.model_client import World, world
@@ -28,6 +29,15 @@ class NoKeyring:
     delete_password = get_password  # type: ignore[assignment]
 
 
+class Came:
+    """Counts the keys that came."""
+
+    count = 0
+
+    async def __call__(self) -> None:
+        self.count += 1
+
+
 @contextlib.asynccontextmanager
 async def care(tmp_path: Path, env: dict[str, str] | None = None) -> AsyncIterator[tuple[ModelCare, Settings, World]]:
     async with world(tmp_path) as w:
@@ -35,7 +45,16 @@ async def care(tmp_path: Path, env: dict[str, str] | None = None) -> AsyncIterat
         keys = Keys(
             lambda provider: (f"{provider.upper()}_KEY",), tmp_path / "keys.toml", env=env or {}, backend=NoKeyring()
         )
-        yield ModelCare(settings, w.client, w.calls, keys), settings, w
+        yield ModelCare(settings, w.client, w.calls, keys, Budget(w.calls, BudgetOptions), Came()), settings, w
+
+
+async def test_a_key_that_came_is_told_and_kept(tmp_path: Path) -> None:
+    async with care(tmp_path) as (one, settings, _):
+        settings.set("consolidation.models", [{"provider": "deepseek", "model": "deepseek-chat"}])
+        await one.set_key("deepseek", "sk-1", "session")
+        assert isinstance(one._key_came, Came) and one._key_came.count == 1
+        assert await one.key_places() == {"deepseek": "session"}
+        assert one.routes() == ["deepseek/deepseek-chat"]
 
 
 async def test_the_names_of_models_are_listed(tmp_path: Path) -> None:

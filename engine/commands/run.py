@@ -116,7 +116,7 @@ async def _until(stop: asyncio.Event, engine: "Engine") -> None:
 
 async def _report(engine: "Engine", seconds: float) -> dict[str, Any]:
     written, already = engine.written()
-    totals = await engine.model_totals()
+    totals = await engine.model_care.totals()
     status = await engine.refresh()
     swept = engine.swept
     damaged = sum(swept.statuses.get(word, 0) for word in ("damaged", "diverged", "held", "mismatch"))

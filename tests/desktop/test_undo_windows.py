@@ -77,24 +77,24 @@ async def test_a_discarded_task_comes_back_and_can_be_retried(tmp_path: Path, un
             one.engine.settings.set(MODELS, [{"provider": "local", "model": "m", "baseUrl": server.url}])
             await one.engine.answer("all", "")
             await until(lambda: one.engine.status().failed == 1)
-            [task] = await one.engine.failed_tasks()
-            attempts = await one.engine.attempts(task.task_id)
+            [task] = await one.engine.task_care.failed()
+            attempts = await one.engine.task_care.attempts(task.task_id)
             before = await one.engine.session("session-1")
-            assert await one.engine.discard(task.task_id)
+            assert await one.engine.task_care.discard(task.task_id)
             one.companion.open_review()
             review = one.companion.review_window
             assert review is not None
             assert review.undo.text.text() == "A task of “About session-1” was discarded."
-            assert await one.engine.failed_tasks() == []
+            assert await one.engine.task_care.failed() == []
             review.undo.undo.click()
             await until(review.undo.isHidden)
             await until(lambda: len(review.cards()) == 1)
-            assert await one.engine.failed_tasks() == [task]
-            assert await one.engine.attempts(task.task_id) == attempts and attempts
+            assert await one.engine.task_care.failed() == [task]
+            assert await one.engine.task_care.attempts(task.task_id) == attempts and attempts
             after = await one.engine.session("session-1")
             assert (after.consolidated_seq, after.failed) == (before.consolidated_seq, 1)
             await until(lambda: one.engine.status().failed == 1)
-            assert await one.engine.retry(task.task_id)
+            assert await one.engine.task_care.retry(task.task_id)
             await until(lambda: one.engine.status().failed == 0)
 
 

@@ -178,7 +178,7 @@ async def test_no_secret_is_in_a_notice_or_a_problem(tmp_path: Path) -> None:
             await engine.catch_up(everything=True)
             await engine.drained()
             await asyncio.sleep(0)
-            seen = (engine.status(), await engine.tasks(), await engine.sessions(), await engine.log_files())
+            seen = (engine.status(), await engine.task_care.all(), await engine.sessions(), await engine.log_files())
         finally:
             await engine.stop()
     notices = [event for event in told if isinstance(event, Notice)]

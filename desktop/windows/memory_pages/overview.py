@@ -112,7 +112,7 @@ class OverviewPage(Page):
         self._show_models()
         self.ask("figures", self.engine.browsing.figures.read, self._show_figures)
         self.ask("backlog", self.engine.backlog, self._show_backlog)
-        self.ask("use", self.engine.standing, self._show_use)
+        self.ask("use", self.engine.model_care.standing, self._show_use)
         if not self._plots:
             self.ask("plots", _load_plots, self._build_plots)
 
@@ -239,7 +239,7 @@ class OverviewPage(Page):
 
     def _show_models(self) -> None:
         clear(self._models)
-        routes = self.engine.health()
+        routes = self.engine.model_care.health()
         for one in routes:
             row = QWidget()
             line = spaced(QHBoxLayout(row), gap=2 * GRID)
