@@ -4,6 +4,7 @@ import asyncio
 import importlib
 import logging
 import re
+import sys
 from collections.abc import Awaitable, Callable
 from functools import partial
 from typing import TYPE_CHECKING
@@ -17,13 +18,11 @@ from desktop.i18n import heard, join, tr
 from desktop.memory_desk import MemoryDesk
 from desktop.menu import CompanionMenu
 from desktop.notifications import Action, DesktopService, Kind, Notifier
-from desktop.review_desk import ReviewDesk
-from desktop.settings_desk import SettingsDesk
+from desktop.open_windows import OpenWindows
 from desktop.tray import TrayHost
-from desktop.welcome_desk import WelcomeDesk
+from desktop.undoing import Act
 from desktop.widgets.geometry import Geometry
 from desktop.widgets.scheme import Scheme
-from desktop.windows.past import PastWindow
 from desktop.words import summarise_sentence
 from engine.errors import CompanionError
 from engine.events import (
@@ -41,7 +40,8 @@ from engine.events import (
 from engine.supervisor import Supervisor
 
 if TYPE_CHECKING:
-    from desktop.windows.guide import GuideWindow
+    from desktop.review_desk import ReviewDesk
+    from desktop.settings_desk import SettingsDesk
     from desktop.windows.memory import MemoryWindow
     from desktop.windows.review import ReviewWindow
     from desktop.windows.settings import SettingsWindow
@@ -53,6 +53,9 @@ log = logging.getLogger(__name__)
 RECENT = 12  # conversations in the menu
 LISTS_PAUSE = 1.0  # seconds between two refreshes of the lists
 STOP_LIMIT = 1.0
+# Modules of windows: a tenth of a second to load, and 5 MB that most days are never needed.
+_MEMORY, _REVIEW = "desktop.windows.memory", "desktop.review_desk"
+_SETTINGS, _WELCOME = "desktop.settings_desk", "desktop.welcome_desk"
 FAILED_TASKS = "failed-tasks"  # the engine's notice about tasks that wait in Review
 
 type Tell = Callable[[str], None]
@@ -80,19 +83,15 @@ class Companion:
         self.said = ""  # the last thing worth saying
         self.removing: bool | None = None  # after the end: whether memory and settings go too; None: nothing goes
         self._login = login
-        self._settings: SettingsDesk | None = None
-        self._review: ReviewDesk | None = None
-        self._welcome: WelcomeDesk | None = None
-        self._past: PastWindow | None = None
-        self._guide: GuideWindow | None = None
         self.geometry = Geometry(engine.home.data / "windows.json", self._keep_places)
+        self._open = OpenWindows(self._supervisor, self.geometry, self._lists_changed.set)
         self._memory = MemoryDesk(
             engine,
             self._supervisor,
             menu,
             self._memory_made,
-            lambda at: self.open_settings(at or "General"),
-            self.open_review,
+            lambda at: self._settings_at(at or "General")(),
+            self._loaded(_REVIEW, self.open_review),
         )
         app = QApplication.instance()
         assert isinstance(app, QApplication)
@@ -125,7 +124,7 @@ class Companion:
             notice = Notice(problem.key, problem.title, problem.message, problem.action)
             self._act("notice", partial(self._notice, notice))
         if not engine.status().answered:
-            self.open_welcome()
+            self.show_window()
 
     async def stop(self) -> None:
         """Close every window and end every task of ours."""
@@ -138,14 +137,20 @@ class Companion:
     # What a person asks for.
 
     def show_window(self) -> None:
-        """The window behind the icon, its modules loaded in a thread: it loads its plots beside itself, later."""
+        """The window behind the icon."""
+        self._loaded(_MEMORY if self.engine.status().answered else _WELCOME, self.open_status)()
+
+    def _loaded(self, module: str, then: Callable[[], object]) -> Action:
+        """What opens a window, once the module is there: loading it here would hold up everything else."""
 
         async def load_and_open() -> None:
-            if self.engine.status().answered and self.memory_window is None:
-                await asyncio.to_thread(importlib.import_module, "desktop.windows.memory")
-            self.open_status()
+            await asyncio.to_thread(importlib.import_module, module)
+            then()
 
-        self._act("show the window", load_and_open)
+        return lambda: then() if module in sys.modules else self._act("open a window", load_and_open)
+
+    def _settings_at(self, place: str) -> Action:
+        return self._loaded(_SETTINGS, lambda: self.open_settings(place))
 
     def open_status(self) -> None:
         """The window behind the icon: the memory, or Welcome before the first answer."""
@@ -156,17 +161,20 @@ class Companion:
 
     def open_welcome(self) -> None:
         """The first question, or the same again later."""
-        if self._welcome is None:
-            self._welcome = WelcomeDesk(self.engine, self._login, self._act, self._welcomed)
-            self.geometry.follow(self._welcome.window, "welcome")
-            self._welcome.window.settings_wanted.connect(lambda: self.open_settings())
-        self._welcome.show_status(self.engine.status())
-        self._welcome.look()
-        _raise(self._welcome.window)
+        from desktop.welcome_desk import WelcomeDesk
+
+        desk: WelcomeDesk | None = self._open.desk("welcome")
+        if desk is None:
+            desk = WelcomeDesk(self.engine, self._login, self._act_for("welcome"), self._welcomed)
+            desk.window.settings_wanted.connect(self._settings_at("General"))
+            self._open.add("welcome", desk.window, desk)
+        desk.show_status(self.engine.status())
+        desk.look()
+        _raise(desk.window)
 
     def _welcomed(self) -> None:
-        if self._welcome is not None:
-            self._welcome.window.close()
+        if self.welcome_window is not None:
+            self.welcome_window.close()
         self.show_window()
 
     def open_memory(self, page: str = "") -> "MemoryWindow":
@@ -186,34 +194,40 @@ class Companion:
 
     def open_review(self) -> None:
         """Everything that waits for the person."""
-        if self._review is None:
-            self._review = ReviewDesk(self.engine, self._act)
-            window = self._review.window
-            self.geometry.follow(window, "review")
-            window.settings_wanted.connect(lambda: self.open_settings())
-            window.open_settings.connect(self.open_settings)
+        if self.review_window is None:
+            from desktop.review_desk import ReviewDesk
+
+            desk = ReviewDesk(self.engine, self._act_for("review"))
+            window = desk.window
+            window.settings_wanted.connect(self._settings_at("General"))
+            window.open_settings.connect(lambda place: self._settings_at(place)())
             window.open_past.connect(self.open_past)
-            window.open_conversation.connect(self.open_conversation)
+            window.open_conversation.connect(
+                lambda session_id: self._loaded(_MEMORY, lambda: self.open_conversation(session_id))()
+            )
+            self._open.add("review", window, desk)
         self._lists_changed.set()
-        _raise(self._review.window)
+        _raise(self._open.window("review"))
 
     def open_past(self) -> None:
         """What was told outside the windows since the start."""
-        if self._past is None:
-            self._past = PastWindow()
-            self.geometry.follow(self._past, "past")
-            self._past.settings_wanted.connect(lambda: self.open_settings("Notifications"))
-        self._past.show_past(self.notifier.past, self.engine.clock.time())
-        _raise(self._past)
+        from desktop.windows.past import PastWindow
+
+        window: PastWindow | None = self._open.window("past")
+        if window is None:
+            window = PastWindow()
+            window.settings_wanted.connect(self._settings_at("Notifications"))
+            self._open.add("past", window)
+        window.show_past(self.notifier.past, self.engine.clock.time())
+        _raise(window)
 
     def open_guide(self) -> None:
         """How everything is meant, with pictures."""
-        if self._guide is None:
+        if self._open.window("guide") is None:
             from desktop.windows.guide import GuideWindow
 
-            self._guide = GuideWindow()
-            self.geometry.follow(self._guide, "guide")
-        _raise(self._guide)
+            self._open.add("guide", GuideWindow())
+        _raise(self._open.window("guide"))
 
     def open_conversation(self, session_id: str) -> None:
         """A conversation, as far as it is remembered."""
@@ -221,10 +235,14 @@ class Companion:
 
     def open_settings(self, at: str = "General") -> "SettingsWindow":
         """The settings, at a group's page or at the setting with a key."""
-        if self._settings is None:
-            self._settings = SettingsDesk(self.engine, self._login, self._act, self._use_shelf, self._remove)
-            self.geometry.follow(self._settings.window, "settings")
-        window = self._settings.window
+        window = self.settings_window
+        if window is None:
+            from desktop.settings_desk import SettingsDesk
+
+            act = self._act_for("settings")
+            desk = SettingsDesk(self.engine, self._login, act, self._use_shelf, self._remove)
+            window = desk.window
+            self._open.add("settings", window, desk)
         self._lists_changed.set()
         _raise(window)
         window.open_at(at)
@@ -232,33 +250,38 @@ class Companion:
 
     @property
     def welcome_window(self) -> "WelcomeWindow | None":
-        """The window, once it was opened."""
-        return self._welcome.window if self._welcome is not None else None
+        """The window, while it is there."""
+        window: WelcomeWindow | None = self._open.window("welcome")
+        return window
 
     @property
     def review_window(self) -> "ReviewWindow | None":
-        """The window, once it was opened."""
-        return self._review.window if self._review is not None else None
+        """The window, while it is there."""
+        window: ReviewWindow | None = self._open.window("review")
+        return window
 
     @property
     def settings_window(self) -> "SettingsWindow | None":
-        """The window, once it was opened."""
-        return self._settings.window if self._settings is not None else None
+        """The window, while it is there."""
+        window: SettingsWindow | None = self._open.window("settings")
+        return window
 
     def _connect_menu(self) -> None:
         menu = self.menu
-        menu.status_chosen.connect(self.open_status)
+        menu.status_chosen.connect(self.show_window)
         menu.shelf_chosen.connect(self._use_shelf)
-        menu.connect_chosen.connect(lambda: self.open_settings("Shelves").shelves.choose_folder())
-        menu.shelves_chosen.connect(lambda: self.open_settings("Shelves"))
+        menu.connect_chosen.connect(
+            self._loaded(_SETTINGS, lambda: self.open_settings("Shelves").shelves.choose_folder())
+        )
+        menu.shelves_chosen.connect(self._settings_at("Shelves"))
         menu.summarise_chosen.connect(lambda id_: self._act("summarise", lambda: self._summarise(id_)))
         menu.pause_chosen.connect(lambda until: self._act("pause", lambda: self.engine.pause(until)))
         menu.resume_chosen.connect(lambda: self._act("resume", self.engine.resume))
-        menu.review_chosen.connect(self.open_review)
-        menu.memory_chosen.connect(self.open_status)
-        menu.welcome_chosen.connect(self.open_welcome)
-        menu.guide_chosen.connect(self.open_guide)
-        menu.settings_chosen.connect(lambda: self.open_settings())
+        menu.review_chosen.connect(self._loaded(_REVIEW, self.open_review))
+        menu.memory_chosen.connect(self.show_window)
+        menu.welcome_chosen.connect(self._loaded(_WELCOME, self.open_welcome))
+        menu.guide_chosen.connect(self._loaded("desktop.windows.guide", self.open_guide))
+        menu.settings_chosen.connect(self._settings_at("General"))
         menu.aboutToShow.connect(self._lists_changed.set)
         menu.aboutToShow.connect(lambda: menu.show_snoozed(self.notifier.snoozed))
         menu.snooze_chosen.connect(self._snooze)
@@ -271,8 +294,11 @@ class Companion:
     def _keep_places(self) -> None:
         self._act("places of windows", lambda: asyncio.to_thread(self.geometry.save))
 
-    def _act(self, name: str, work: Work, tell: Tell | None = None) -> None:
-        self._supervisor.start(self._acted(name, work, tell), name, "desktop")
+    def _act(self, name: str, work: Work, tell: Tell | None = None, group: str = "desktop") -> None:
+        self._supervisor.start(self._acted(name, work, tell), name, group)
+
+    def _act_for(self, window: str) -> Act:
+        return lambda name, work, tell: self._act(name, work, tell, window)
 
     async def _acted(self, name: str, work: Work, tell: Tell | None) -> None:
         try:
@@ -291,9 +317,10 @@ class Companion:
         self._lists_changed.set()
 
     def _use_shelf(self, name: str) -> None:
-        tell = self.settings_window.shelves.tell if self.settings_window is not None else None
+        settings = self.settings_window
+        tell = settings.shelves.tell if settings is not None and settings.has("Shelves") else None
         self._tell(tr("Finishing what is being written, then switching to {name}…", name=name))
-        self._act("shelf", lambda: self.engine.use_shelf(name), tell)
+        self._act("shelf", lambda: self.engine.use_shelf(name), tell, "settings" if tell is not None else "desktop")
 
     def _remove(self, everything: bool) -> None:
         """Quit, and let whoever runs us take everything back once nothing works on it any more."""
@@ -325,15 +352,16 @@ class Companion:
 
     async def _switched(self, name: str) -> None:
         sentence = tr("Recording to {name} now", name=name)
-        if self.settings_window is not None:
-            self.settings_window.shelves.tell(sentence + ".")
+        settings = self.settings_window
+        if settings is not None and settings.has("Shelves"):
+            settings.shelves.tell(sentence + ".")
         await self._say("shelf", sentence, "")
 
     async def _notice(self, notice: Notice) -> None:
-        open_it: Action = self.open_review
+        open_it: Action = self._loaded(_REVIEW, self.open_review)
         label = tr("Review")
         if page := re.search(r"Settings, (\w+)", notice.action):
-            open_it, label = partial(self.open_settings, page[1]), tr("Open Settings")
+            open_it, label = self._settings_at(page[1]), tr("Open Settings")
         buttons: list[tuple[str, str, Action]] = [("default", label, open_it), ("open", label, open_it)]
         kind: Kind | None = None if notice.quiet else "failures" if notice.key == FAILED_TASKS else "problems"
         await self.notifier.show(notice.key, heard(notice.title), join(notice.message, notice.action), buttons, kind)
@@ -344,18 +372,11 @@ class Companion:
         self._tell(sentence)
         if not any(window.isVisible() for window in self._windows()):
             self.notifier.withdraw(key)
-            await self.notifier.show(key, title, body, [("default", tr("Open"), self.open_status)], "outcomes")
+            await self.notifier.show(key, title, body, [("default", tr("Open"), self.show_window)], "outcomes")
 
     def _windows(self) -> list[QWidget]:
-        windows = (
-            self.settings_window,
-            self.review_window,
-            self.memory_window,
-            self.welcome_window,
-            self._past,
-            self._guide,
-        )
-        return [one for one in windows if one is not None]
+        memory = self.memory_window
+        return [*self._open.windows(), *([memory] if memory is not None else [])]
 
     def _tell(self, sentence: str) -> None:
         """The last thing worth saying, where somebody may read it."""
@@ -369,7 +390,7 @@ class Companion:
         )
 
     def _no_tray(self) -> None:
-        self.open_status()
+        self.show_window()
         title = tr("This desktop shows no tray icons")
         body = tr(
             "On GNOME the extension AppIndicator brings them. Without it, start the program again to get this window."
@@ -385,8 +406,8 @@ class Companion:
         status, now = self.engine.status(), self.engine.clock.time()
         self.menu.show_status(status, now)
         self.tray.show_status(status, now)
-        if self._welcome is not None:
-            self._welcome.show_status(status)
+        if (welcome := self._open.desk("welcome")) is not None:
+            welcome.show_status(status)
         current = {problem.key for problem in status.problems}
         for key in self._problem_keys - current:
             self.notifier.withdraw(key)
@@ -405,16 +426,19 @@ class Companion:
                 self._tell(_whole(error))
             except Exception:
                 log.exception("lists were not refreshed")
+            self._open.release()  # here, so that none of them goes while its lists are refreshed
             await asyncio.sleep(LISTS_PAUSE)
 
     async def _show_lists(self) -> None:
         shelves = await self.engine.shelves()
         self.menu.show_shelves(shelves)
-        if self._settings is not None:
-            await self._settings.show(shelves)
+        settings: SettingsDesk | None = self._open.desk("settings")
+        if settings is not None:
+            await settings.show(shelves)
         self.menu.show_sessions(await self.engine.sessions(RECENT))
-        if self._review is not None:
-            await self._review.show()
+        review: ReviewDesk | None = self._open.desk("review")
+        if review is not None and not review.window.isHidden():
+            await review.show()
 
     def _settings_changed(self, keys: tuple[str, ...]) -> None:
         if "ui.colorScheme" in keys:
@@ -432,28 +456,21 @@ class Companion:
     def _change_language(self) -> None:
         """Build everything anew in the other language; what was open is open again."""
         self.geometry.note()
-        settings, page = self.settings_window, ""
-        if settings is not None and settings.isVisible():
-            page = settings.page()
-        review_open = self.review_window is not None and self.review_window.isVisible()
-        welcome_open = self.welcome_window is not None and self.welcome_window.isVisible()
+        page = self.settings_window.page() if self.settings_window is not None else ""
         memory_page = self._memory.close()
-        guide_open = self._guide is not None and self._guide.isVisible()
-        for old in self._windows():
-            old.deleteLater()
-        self._settings = self._review = self._welcome = self._past = self._guide = None
+        seen = self._open.leave()
         self._speak()
         self._show_status()
         self._lists_changed.set()
-        if welcome_open:
+        if "welcome" in seen:
             self.open_welcome()
-        if review_open:
+        if "review" in seen:
             self.open_review()
         if memory_page:
             self.open_memory(memory_page)
-        if page:
+        if "settings" in seen:
             self.open_settings(page)
-        if guide_open:
+        if "guide" in seen:
             self.open_guide()
 
 

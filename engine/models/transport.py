@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import datetime
 import email.utils
+import importlib
 import json
 import ssl
 from collections.abc import Callable, Mapping
@@ -164,6 +165,7 @@ def _meaning(label: str, status: int, said: str) -> tuple[str, str, Hop]:
 
 
 def _make_client(proxy: str) -> httpx.AsyncClient:
+    importlib.import_module("anyio._backends._asyncio")  # what the first request would load, on the loop
     try:
         # The certificates the system trusts, a company's own among them. The environment is read by proxy_for.
         return httpx.AsyncClient(

@@ -10,7 +10,10 @@ import tomlkit
 from desktop.autostart import LoginFile
 from desktop.companion import Companion
 from desktop.menu import CompanionMenu
+from desktop.review_desk import ReviewDesk
+from desktop.settings_desk import SettingsDesk
 from desktop.tray import TrayHost
+from desktop.welcome_desk import WelcomeDesk
 from engine.app import Engine
 from engine.events import Event
 from engine.ledger import copies
@@ -18,6 +21,7 @@ from engine.paths import Home
 from tests.tools.dsh_logs import LogWriter
 
 DAMAGE = b"\xff" * 9000
+LOADED = (ReviewDesk, SettingsDesk, WelcomeDesk)  # so that a test finds a window as soon as it was asked for
 RULES = """
 [queue]
 flushWindowMs = 0

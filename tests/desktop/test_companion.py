@@ -307,7 +307,7 @@ async def test_what_was_told_can_be_read_again(tmp_path, until) -> None:
         review = one.companion.review_window
         assert review is not None
         review.past.click()
-        past = one.companion._past
+        past = one.companion._open.window("past")
         assert past is not None and past.isVisible()
         assert "maxUserChars" in past.list.item(past.list.count() - 1).text()
         past.show_past([], 0.0)
