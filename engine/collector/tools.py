@@ -25,7 +25,6 @@ class ToolUse:
     call: dict[str, Any]
     result: dict[str, Any]
     step: tuple[int, int]
-    event: LogEvent
 
 
 class ToolTracker:
@@ -68,7 +67,6 @@ class ToolTracker:
             call=call.data if call is not None else {},
             result=message,
             step=step_of(event),
-            event=event,
         )
 
 

@@ -30,7 +30,6 @@ class OverviewPage(Page):
     """Status on top, then numbers, then plots; the plots' library is loaded in a thread when this is first seen."""
 
     review = Signal()
-    settings = Signal(str)
 
     def __init__(self, engine: "Engine", run: Run) -> None:
         super().__init__(engine, run, tr("Overview"))
