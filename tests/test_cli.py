@@ -185,6 +185,10 @@ def test_json_of_every_command_is_stable(program: Program, tmp_path: Path) -> No
         *("name", "pending", "passed_over", "embedder", "semantic_off", "attention", "paused", "model_changed"),
     }
     assert "wait for a vector" in program.run("shelves", "status", "fourth")
+    assert program.run("shelves", "status") == (
+        "default: 1 entry waits for a vector.\nNo search by meaning: no embedding model is set up; the built-in server"
+        " searches by words only.\n"
+    )
     rows = program.json("settings", "list")
     assert {frozenset(row) for row in rows} == {
         frozenset({"key", "value", "default", "kind", "bounds", "group", "help"})

@@ -157,14 +157,16 @@ def _written(counts: dict[str, Any], path: str | Path) -> str:
 
 
 def _health(health: dict[str, Any]) -> str:
-    lines = [f"{health['name']}: {health['pending']} entries wait for a vector."]
+    waiting = health["pending"]
+    lines = [f"{health['name']}: {waiting} {'entry waits' if waiting == 1 else 'entries wait'} for a vector."]
     if health["semantic_off"]:
         lines.append(f"No search by meaning: {health['semantic_off']}.")
     else:
         lines.append(f"Meaning is searched with {health['embedder']}.")
     if health["passed_over"]:
         lines.append(f"{health['passed_over']} of them were refused by the model.")
-    lines += [f"! {health[key]}" for key in ("attention", "paused") if health[key]]
+    told = ("paused",) if health["semantic_off"] else ("attention", "paused")
+    lines += [f"! {health[key]}" for key in told if health[key]]
     if health["model_changed"]:
         lines.append("`shelves embed --anew` makes all vectors again.")
     return "\n".join(lines)
