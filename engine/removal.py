@@ -95,10 +95,12 @@ class Removal:
             rows = await self._agents.list()
         except CompanionError as error:
             return [Trace("agent", str(self._home.data / "agents"), "left", f"{error.message} {error.action}")]
+        recorded = (self._home.data / "agents").exists()  # what a connecting that was killed left lies there too
         for row in rows:
             try:
-                work = self._agents.disconnect if do else self._agents.plan_disconnect
-                plan = await work(row.id)
+                plan = await self._agents.plan_disconnect(row.id)
+                if do and (recorded or plan.changes):
+                    plan = await self._agents.disconnect(row.id)
             except CompanionError as error:
                 traces.append(Trace("agent", row.home, "left", f"{error.message} {error.action}"))
                 continue

@@ -18,6 +18,7 @@ from engine.paths import APP, VERSION, Home
 from engine.settings.store import Settings
 
 _LITTLE, _VERY_LITTLE = 2 << 30, 200 << 20  # bytes left on the disk
+_NOTHING = 200_000
 _DAY = 86_400.0
 _BUILT = 1_790_000_000  # no clock that is right says less: autumn 2026
 
@@ -102,11 +103,10 @@ def ledger(home: Home) -> Iterator[Finding]:
             yield fine("ledger", f"{path} is whole, {path.stat().st_size / 1e6:.1f} MB.")
             yield from _clock_of(db)
     except (sqlite3.Error, OSError) as error:
-        yield fault(
-            "ledger",
-            f"{path} cannot be read: {error}.",
-            "End the program, then: hypatia-companion restore --last-good. Without a copy, move the file away.",
-        )
+        fix = "End the program, then: hypatia-companion restore --last-good. Without a copy, move the file away."
+        if shutil.disk_usage(path.parent).free < _NOTHING:
+            fix = "Free some space, then look again: SQLite needs some beside the file."
+        yield fault("ledger", f"{path} cannot be read: {error}.", fix)
 
 
 def interrupted(home: Home, *, alone: bool) -> Iterator[Finding]:

@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -161,6 +162,32 @@ async def test_a_keyring_that_fails_is_named(tmp_path: Path) -> None:
 
     [left] = [one for one in await Machine(tmp_path).removal(ring=Broken()).carry_out() if one.state == "left"]
     assert left.kind == "key" and "could not be asked" in left.why
+
+
+def test_killed_at_any_moment_and_run_again_it_leaves_nothing(tmp_path: Path) -> None:
+    state = tmp_path / ".claude.json"
+    (tmp_path / "claude").mkdir()
+    program = Program(tmp_path, XDG_CONFIG_HOME=str(tmp_path / ".config"))
+    program.settings(binaries=["built-in"], sources_claude=False)
+    program.once()
+    before = state.read_bytes() if state.exists() else None
+    program.run("agents", "connect", "claude")
+    login = login_file("linux", program.env, tmp_path)
+    assert login is not None
+    LoginFile(login, desktop_entry(["it"]).encode()).set(True)
+    lived = 0.2
+    while True:
+        with program.start("uninstall", "--all") as child:
+            try:
+                child.wait(lived)
+                break  # it came to its end
+            except subprocess.TimeoutExpired:
+                child.kill()
+        lived += 0.1
+    assert program.json("uninstall", "--all")["traces"] == []
+    assert not program.home.exists() and not login.exists()
+    assert (state.read_bytes() if state.exists() else None) == before
+    assert [path for path in (tmp_path / "claude").rglob("*") if path.is_file()] == []
 
 
 async def test_a_running_companion_is_asked_to_end_and_its_whole_home_goes(tmp_path: Path) -> None:
