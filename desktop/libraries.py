@@ -16,7 +16,6 @@ ALWAYS = (
     ("libxkbcommon.so.0", "libxkbcommon0"),
     ("libdbus-1.so.3", "libdbus-1-3"),
     ("libfontconfig.so.1", "libfontconfig1"),
-    ("libgssapi_krb5.so.2", "libgssapi-krb5-2"),
 )
 ON_X11 = (
     ("libxcb-cursor.so.0", "libxcb-cursor0"),
@@ -25,6 +24,7 @@ ON_X11 = (
     ("libxcb-shape.so.0", "libxcb-shape0"),
     ("libxkbcommon-x11.so.0", "libxkbcommon-x11-0"),
 )
+ON_WAYLAND = (("libwayland-cursor.so.0", "libwayland-cursor0"),)
 
 
 def missing_sentence(
@@ -40,7 +40,7 @@ def missing_sentence(
     if not chosen and not screen:
         return "No screen was found. Start it in a desktop session, or use: hypatia-companion run"
     wayland = chosen.startswith("wayland") or (not chosen and "WAYLAND_DISPLAY" in environ)
-    wanted = ALWAYS + (() if wayland or chosen in ("offscreen", "minimal") else ON_X11)
+    wanted = ALWAYS + (ON_WAYLAND if wayland else () if chosen in ("offscreen", "minimal") else ON_X11)
     packages = []
     for library, package in wanted:
         try:

@@ -7,7 +7,7 @@ import tomllib
 import zipfile
 from pathlib import Path
 
-from desktop.libraries import ALWAYS, ON_X11, missing_sentence
+from desktop.libraries import ALWAYS, ON_WAYLAND, ON_X11, missing_sentence
 from desktop.resources import resource
 from tests.desktop.panel import eventually
 from tests.desktop.real_desktop import real_desktop
@@ -73,6 +73,9 @@ def test_each_platform_needs_its_own_libraries() -> None:
     x11 = [name for name, _ in ON_X11]
     assert missing_sentence({"WAYLAND_DISPLAY": "wayland-0"}, "linux", absent(*x11)) == ""
     assert missing_sentence({"QT_QPA_PLATFORM": "offscreen"}, "linux", absent(*x11)) == ""
+    wayland = [name for name, _ in ON_WAYLAND]
+    assert "libwayland-cursor0" in missing_sentence({"WAYLAND_DISPLAY": "wayland-0"}, "linux", absent(*wayland))
+    assert missing_sentence({"DISPLAY": ":0"}, "linux", absent(*wayland)) == ""
     assert "libxcb-shape0" in missing_sentence({"DISPLAY": ":0"}, "linux", absent(*x11))
     everything = [name for name, _ in ALWAYS + ON_X11]
     assert missing_sentence({}, "darwin", absent(*everything)) == ""
@@ -85,7 +88,7 @@ def test_this_machine_has_them_all() -> None:
 
 def test_the_packages_it_names_are_those_that_ci_installs() -> None:
     listed = (ROOT / "packaging" / "debian-packages.txt").read_text("utf-8").split()
-    assert {package for _, package in ALWAYS + ON_X11} <= set(listed)
+    assert {package for _, package in ALWAYS + ON_X11 + ON_WAYLAND} <= set(listed)
 
 
 def test_resources_are_found_in_source_and_put_into_the_wheel() -> None:
