@@ -8,13 +8,15 @@ import signal
 import sys
 import threading
 import time
+from collections.abc import Sequence
+from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QMessageLogContext, Qt, QtMsgType, qInstallMessageHandler
 from PySide6.QtWidgets import QApplication, QMessageBox
 
-from desktop import i18n
+from desktop import i18n, replaced
 from desktop.autostart import APP_ID, NAME, login_item
 from desktop.i18n import heard, tr
 from desktop.icons import app_icon
@@ -26,6 +28,7 @@ from engine.paths import Home
 from engine.supervisor import Supervisor
 
 if TYPE_CHECKING:
+    from desktop.companion import Companion
     from engine.app import Engine
 
 log = logging.getLogger(__name__)
@@ -36,8 +39,10 @@ QUIT_LIMIT = 5.0  # seconds from Quit to the end of the process
 class Program:
     """One run of the windowed program."""
 
-    def __init__(self, home: Home) -> None:
+    def __init__(self, home: Home, own: Sequence[Path] = (), look: float = replaced.LOOK) -> None:
         self._home = home
+        self._own, self._look = own, look
+        self.replaced = False
         self._quit = asyncio.Event()
         self._clicked = False  # before there was a window to open
 
@@ -112,17 +117,28 @@ class Program:
         companion = Companion(engine, menu, tray, login_item())
         if self._clicked:
             companion.show_window()
+        minding = Supervisor()
+        if self._own:
+            minding.start(self._mind_upgrades(companion), "mind upgrades")
         try:
             await engine.start()
             await self._quit.wait()
         finally:
             limit = _end_anyway()
+            await minding.cancel()
             await companion.stop()
             await engine.stop()
         if companion.removing is not None:
             limit.cancel()  # a key store may take longer
             tray.close()
             await self._remove(everything=companion.removing)
+
+    async def _mind_upgrades(self, companion: "Companion") -> None:
+        """Make way for a newer program that was put in our place, once nobody looks at a window."""
+        await replaced.replaced(self._own, self._look, lambda: companion.at_rest)
+        log.info("another version of the program is in its place: starting it")
+        self.replaced = True
+        self.quit()
 
     async def _remove(self, *, everything: bool) -> None:
         """Take back what was written elsewhere, and say what had to be left."""
@@ -226,15 +242,17 @@ def make_application() -> QApplication:
     return app
 
 
-def run(home: Home) -> int:
-    """Run until somebody quits; returns the exit status."""
+def run(home: Home, own: Sequence[Path] = (), look: float = replaced.LOOK) -> int:
+    """Run until somebody quits; returns the exit status. `own` are the files by which an upgrade is noticed."""
     sys.excepthook = _log_fault
     qInstallMessageHandler(_log_qt)
     app = make_application()
     i18n.use("system")
-    program = Program(home)
+    program = Program(home, own, look)
     with asyncio.Runner(loop_factory=lambda: AppLoop(app, program.quit)) as runner:
         status = runner.run(program.run())
+    if program.replaced:
+        replaced.start_again(own[0])
     if any(one.daemon and not isinstance(one, threading.Timer) for one in threading.enumerate()):
         # A thread that nobody waits for, loading modules say: Python would take itself apart around it, and crash.
         logging.shutdown()

@@ -370,9 +370,14 @@ class Companion:
         """An outcome a person waits for: in the window if one is open, else as a notification."""
         sentence = join(title, body) if body else title
         self._tell(sentence)
-        if not any(window.isVisible() for window in self._windows()):
+        if self.at_rest:
             self.notifier.withdraw(key)
             await self.notifier.show(key, title, body, [("default", tr("Open"), self.show_window)], "outcomes")
+
+    @property
+    def at_rest(self) -> bool:
+        """Whether nobody looks at a window."""
+        return not any(window.isVisible() for window in self._windows())
 
     def _windows(self) -> list[QWidget]:
         memory = self.memory_window

@@ -34,9 +34,10 @@ def main() -> int:
 
         return check()
     from desktop.app import run
+    from desktop.replaced import own_files
     from engine.paths import Home
 
-    return run(Home.find())
+    return run(Home.find(), own_files())
 
 
 if __name__ == "__main__":
