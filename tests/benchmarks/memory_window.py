@@ -52,7 +52,7 @@ async def _idle(supervisor: Supervisor) -> None:
 async def _plots(window: MemoryWindow) -> None:
     page = window.pages["overview"]
     assert isinstance(page, OverviewPage)
-    while not page._plots or page._figures is None:  # noqa: ASYNC110
+    while len(page._plots) < 5 or page._figures is None:  # noqa: ASYNC110
         await asyncio.sleep(0.005)
 
 

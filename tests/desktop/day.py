@@ -233,7 +233,7 @@ class Day:
         memory = self.companion.open_memory("overview")
         page, review = memory.open("overview"), self.companion.review_window
         assert isinstance(page, OverviewPage) and review is not None
-        await self.until(lambda: len(review.cards()) == cards and page._figures is not None and page._plots)
+        await self.until(lambda: len(review.cards()) == cards and page._figures is not None and len(page._plots) == 5)
         tell(moment=moment, cards=[card.title for card in review.cards()], overview=page._state.text())
         review.close()
         memory.close()

@@ -38,7 +38,7 @@ async def test_every_page_is_named_reached_and_whole(tmp_path, until, language: 
         for name in PAGES:
             page = window.open(name)
             if isinstance(page, OverviewPage):
-                await until(lambda page=page: page._plots and page._figures is not None)
+                await until(lambda page=page: len(page._plots) == 5 and page._figures is not None)
             if isinstance(page, ConversationsPage):
                 await until(lambda page=page: page.one.text.shown())
                 page._preview()

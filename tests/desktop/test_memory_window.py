@@ -77,7 +77,7 @@ async def test_the_overview_shows_state_numbers_and_plots(tmp_path, until) -> No
     async with living(tmp_path, answer="all") as one:
         await summarised(one, until)
         _, page = open_page(one, "overview", OverviewPage)
-        await until(lambda: page._figures is not None and page._plots)
+        await until(lambda: page._figures is not None and len(page._plots) == 5)
         await until(lambda: "Up to date" in page._state.text())
         await until(lambda: ("Messages recorded today", "6") in page._shown_numbers)
         texts = [page._numbers.itemAt(n).widget().text() for n in range(page._numbers.count())]
@@ -412,7 +412,7 @@ async def test_a_closed_window_leaves_nothing_behind(tmp_path, until) -> None:
             window = one.companion.open_memory()
             overview = window.pages["overview"]
             assert isinstance(overview, OverviewPage)
-            await until(lambda: overview._plots and overview._figures is not None)
+            await until(lambda: len(overview._plots) == 5 and overview._figures is not None)
             for name in PAGES:
                 window.open(name)
                 await asyncio.sleep(0.1)

@@ -37,6 +37,7 @@ class OverviewPage(Page):
         self._figures: Figures | None = None
         self._shown_numbers: list[tuple[str, str]] = []
         self._plots: list[DayBars] = []
+        self._drawing = False
         self._wide = True
         self._picture, self._state, self._place = QLabel(), heading(), muted()
         self._picture.setAccessibleName(tr("State"))
@@ -112,8 +113,9 @@ class OverviewPage(Page):
         self.ask("figures", self.engine.browsing.figures.read, self._show_figures)
         self.ask("backlog", self.engine.backlog, self._show_backlog)
         self.ask("use", self.engine.model_care.standing, self._show_use)
-        if not self._plots:
-            self.ask("plots", _load_plots, self._build_plots)
+        if not self._drawing:
+            self._drawing = True
+            self.ask("plots", self._build_plots, lambda _: self._waiting.hide())
 
     def heard(self, event: Event) -> None:
         match event:
@@ -171,9 +173,9 @@ class OverviewPage(Page):
         self._numbers.setColumnMinimumWidth(2, 3 * GRID)
         self._numbers.setColumnStretch(5, 1)
 
-    def _build_plots(self, make: Callable[[str, str], "DayBars"]) -> None:
-        if self._plots:
-            return
+    async def _build_plots(self) -> None:
+        """One with each turn of the loop: all of them would hold it up for a tenth of a second and more."""
+        make = await _load_plots()
         currency = str(self.engine.settings.get("budget.currency"))
         units = (
             (tr("Messages per day"), tr("messages")),
@@ -182,10 +184,11 @@ class OverviewPage(Page):
             (tr("Model tokens per day"), tr("tokens")),
             (tr("Cost per day"), currency),
         )
-        self._plots = [make(title, unit) for title, unit in units]
-        self._waiting.hide()
-        self._place_plots()
-        self._fill_plots()
+        for title, unit in units:
+            await asyncio.sleep(0)
+            self._plots.append(make(title, unit))
+            self._place_plots()
+            self._fill_plots()
 
     def _place_plots(self) -> None:
         columns = 2 if self._wide else 1
@@ -224,7 +227,7 @@ class OverviewPage(Page):
                 lambda day: money(day.money, currency),
             ),
         ]
-        for plot, (series, total, text) in zip(self._plots, parts, strict=True):
+        for plot, (series, total, text) in zip(self._plots, parts, strict=False):  # some may still be to come
             plot.put(names, series, total, [f"{day.day}: {text(day)}" for day in days])
 
     @staticmethod
