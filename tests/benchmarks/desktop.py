@@ -55,8 +55,24 @@ async def _starts(scratch: Path) -> list[Figure]:
     ]
 
 
+async def _used(app: int) -> tuple[float, float]:
+    """Percent of a processor and wake-ups per second of the program and its children, over a while.
+
+    Seen once a second, because the shelf server ends itself by and by; its last totals count.
+    """
+    first: dict[int, Usage] = {}
+    last: dict[int, Usage] = {}
+    for _ in range(WINDOW + 1):
+        for pid in {app} | descendants(app):
+            with contextlib.suppress(OSError):
+                last[pid] = usage(pid)
+                first.setdefault(pid, last[pid])
+        await asyncio.sleep(1)
+    used = [last[pid].since(first[pid]) for pid in last]
+    return 100 * sum(one.cpu for one in used) / WINDOW, sum(one.wakes for one in used) / WINDOW
+
+
 async def _idle(scratch: Path) -> list[Figure]:
-    """Seen once a second, because the shelf server ends itself by and by; its last totals count."""
     async with session(scratch) as desktop:
         await _prepare(desktop, scratch)
         panel = await desktop.panel("panel")
@@ -65,21 +81,26 @@ async def _idle(scratch: Path) -> list[Figure]:
         app = child.process.pid
         servers = descendants(app)
         app_memory, server_memory = memory(app), sum(map(memory, servers))
-        first: dict[int, Usage] = {}
-        last: dict[int, Usage] = {}
-        for _ in range(WINDOW + 1):
-            for pid in {app} | descendants(app):
-                with contextlib.suppress(OSError):
-                    last[pid] = usage(pid)
-                    first.setdefault(pid, last[pid])
-            await asyncio.sleep(1)
+        first = await _used(app)
+        alone = await _used(app)
+        again = await desktop.program()  # asks the first one to show its window
+        await again.process.wait()
+        await asyncio.sleep(SETTLE)
+        watched, titles = await _used(app), await desktop.titles()
+        if "Memory" not in titles:
+            raise RuntimeError(f"no window was shown: {titles}")
+        with_window = memory(app)
         await child.end()
         await panel.end()
-    used = [last[pid].since(first[pid]) for pid in last]
     return [
-        Figure("idle processor time, app and shelf server", 100 * sum(u.cpu for u in used) / WINDOW, "%", "0.05"),
-        Figure("idle wake-ups, app and shelf server", sum(u.wakes for u in used) / WINDOW, "/s"),
+        Figure("idle processor time, app and shelf server, first minute", first[0], "%", "0.05"),
+        Figure("idle wake-ups, the same", first[1], "/s", "1"),
+        Figure("idle processor time, app, later", alone[0], "%", "0.05"),
+        Figure("idle wake-ups, app, later", alone[1], "/s", "1"),
+        Figure("idle processor time with the Memory window shown", watched[0], "%", "0.05"),
+        Figure("idle wake-ups with the Memory window shown", watched[1], "/s", "1"),
         Figure("idle memory, app", app_memory / MB, "MB", "90"),
+        Figure("idle memory, app, with the Memory window shown", with_window / MB, "MB"),
         Figure(f"idle memory, shelf server ({len(servers)} process)", server_memory / MB, "MB"),
     ]
 
@@ -87,6 +108,8 @@ async def _idle(scratch: Path) -> list[Figure]:
 # The program as `desktop.app.run` puts it together, beside a timer that should fire every 10 ms.
 STALL = """
 import asyncio, json, time
+from desktop import plain_imports
+plain_imports.take_back()
 from PySide6.QtCore import Qt, QTimer
 from desktop.app import Program, make_application
 from desktop.loop import AppLoop
@@ -142,5 +165,5 @@ def start_to_icon(scratch: Path) -> list[Figure]:
 
 
 def idle(scratch: Path) -> list[Figure]:
-    """One minute of the tray with nothing to do, from 15 s after its start."""
+    """The tray with nothing to do: a minute from 15 s after its start, the next one, and one with a window shown."""
     return asyncio.run(_idle(scratch))
