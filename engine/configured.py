@@ -4,7 +4,7 @@ import os
 import re
 from pathlib import Path
 
-from engine.collector.collector import Rules
+from engine.collector.queueing import Rules
 from engine.collector.spans import Caps
 from engine.collector.triggers import Thresholds
 from engine.errors import UserFixable

@@ -5,9 +5,9 @@ import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Protocol
 
 from engine.collector.project import Projects
+from engine.collector.queueing import Queueing, Rules, Sink, Target
 from engine.collector.scan import Batch, FileNews, Wanted, read_batches
 from engine.collector.withdrawn import hidden_ids
 from engine.errors import CompanionError
@@ -19,37 +19,6 @@ from engine.sources.agents import BY_KEY
 from engine.sources.model import Cursor, Discovery, FoundLog, Place, RangeLost, Source
 
 log = logging.getLogger(__name__)
-
-_SILENCE = 30 * 60.0
-
-
-class Sink(Protocol):
-    """Where found work goes: the durable queue of the active shelf."""
-
-    async def enqueue(
-        self,
-        kind: str,
-        session_id: str,
-        version: int,
-        from_seq: int,
-        to_seq: int,
-        project: str,
-        immediate: bool = False,
-    ) -> None:
-        """Make the range durable work; returns when it is on disk."""
-
-
-@dataclass(frozen=True, slots=True)
-class Rules:
-    """What is recorded now: the switch, whose words, and how long a step may wait for its turn's end (seconds).
-
-    `shut_out` tells whether a folder lies in a project the person does not want recorded.
-    """
-
-    enabled: bool = True
-    subagents: bool = False
-    flush_window: float = 120.0
-    shut_out: Callable[[str | None], bool] = lambda folder: False
 
 
 @dataclass(slots=True)
@@ -64,15 +33,6 @@ class Sweep:
     def count(self, status: str) -> None:
         """One more file in this state."""
         self.statuses[status] = self.statuses.get(status, 0) + 1
-
-
-@dataclass(frozen=True, slots=True)
-class _Target:
-    """Where the words of one pass go, and from when on (epoch ms)."""
-
-    shelf: str
-    cutoff: int
-    sink: Sink
 
 
 class Collector:
@@ -95,7 +55,6 @@ class Collector:
     ) -> None:
         self._ledger = ledger
         self._logs = logs
-        self._progress = progress
         self._projects = projects
         self._sources = sources
         self._since = since
@@ -105,8 +64,7 @@ class Collector:
         self._found: dict[Path, FoundLog] = {}
         self._listed: set[str] = set()
         self._troubled: set[str] = set()
-        self._sink: Sink | None = None
-        self._swept_to: dict[str, int] = {}  # per path, what a sweep gave to this sink: never given twice
+        self._tasks = Queueing(logs, progress, rules, now)
         self._lock = asyncio.Lock()
 
     async def look(self) -> set[str]:
@@ -124,9 +82,8 @@ class Collector:
         A conversation that cannot be read or queued never stops the others; the ledger's error is raised at the end.
         """
         async with self._lock:
-            if sink is not self._sink:
-                self._sink, self._swept_to = sink, {}
-            to = _Target(shelf, cutoff, sink)
+            self._tasks.begin(sink)
+            to = Target(shelf, cutoff, sink)
             discovery = await self._discover()
             self._found = {found.path: found for found in discovery.logs}
             self._listed = {found.session_id for found in discovery.logs} | self._troubled
@@ -180,7 +137,7 @@ class Collector:
             fresh = await asyncio.to_thread(_stat_again, group)
             self._found.update({f.path: f for f in fresh})
             known = await self._logs.known([str(f.path) for f in fresh], shelf)
-            to = _Target(shelf, cutoff, sink)
+            to = Target(shelf, cutoff, sink)
             await self._visit_all(_by_session(fresh), known, to, Sweep(), everything=None)
             return True
 
@@ -221,7 +178,7 @@ class Collector:
         self,
         groups: list[list[FoundLog]],
         known: dict[str, KnownFile],
-        to: _Target,
+        to: Target,
         sweep: Sweep,
         *,
         everything: bool | None,
@@ -242,7 +199,7 @@ class Collector:
         self,
         group: list[FoundLog],
         known: dict[str, KnownFile],
-        to: _Target,
+        to: Target,
         sweep: Sweep,
         *,
         everything: bool | None,
@@ -263,9 +220,9 @@ class Collector:
             if row is not None:
                 sweep.count(row.status)
                 if everything is not None:
-                    await self._queue_rest(row, to, everything)
+                    await self._tasks.rest(row, to, everything)
 
-    async def _read(self, group: list[FoundLog], rows: Sequence[LogFile | None], to: _Target) -> list[LogFile]:
+    async def _read(self, group: list[FoundLog], rows: Sequence[LogFile | None], to: Target) -> list[LogFile]:
         agent = BY_KEY[group[0].agent]
         readers = [
             agent.open(found, Cursor.from_json(row.cursor) if row is not None and row.cursor else None)
@@ -274,7 +231,7 @@ class Collector:
         current = [row or LogFile(str(found.path), agent=agent.key) for found, row in zip(group, rows, strict=True)]
         for row in current:
             if row.cursor is None:
-                self._swept_to.pop(row.path, None)  # read from its start, it may be given again
+                self._tasks.read_anew(row.path)
         shut_out = self._rules().shut_out
         wanted = Wanted(self._since().get(agent.key, 0), shut_out, twins=agent.hidden is not None)
         batches = read_batches(readers, wanted)
@@ -282,7 +239,7 @@ class Collector:
             project = await self._project(current, batch)
             current = await self._store(batch, group, current, project)
             for index, news in batch.files.items():
-                await self._queue_news(current[index], news, to)
+                await self._tasks.news(current[index], news, to)
             self._progressed()
         # Only now is it certain that everything up to this size was read.
         done = [
@@ -315,7 +272,7 @@ class Collector:
                 row = rows[index]
                 if news.rewound and row.version is not None:
                     await Logs.begin_again(db, session_id, row.version)
-                    self._swept_to.pop(row.path, None)
+                    self._tasks.read_anew(row.path)
                 await Logs.save_file(db, row)
             marks = [mark for news in batch.files.values() for mark in news.marks]
             await Logs.add(db, session_id, batch.messages, marks)
@@ -323,58 +280,6 @@ class Collector:
             for news in batch.files.values():
                 await Agents.count(db, group[0].agent, news.records, news.said, news.unknown, self._now())
         return rows
-
-    async def _queue_news(self, row: LogFile, news: FileNews, to: _Target) -> None:
-        """Queue the spans that end in this news (engine.md 2.4)."""
-        if not self._is_recorded(row, to):
-            return
-        await self._queue_messages(row, news.turn_end, to, immediate=True)
-        later = max(news.step_end if self._rules().flush_window > 0 else 0, news.marker)
-        if later > news.turn_end:
-            await self._queue_messages(row, later, to, immediate=False)
-        if news.node or news.spoke:
-            await self._queue_node(row, to)
-
-    async def _queue_rest(self, row: LogFile, to: _Target, everything: bool) -> None:
-        """Queue what can be recorded of a file by now and was not queued before (engine.md 2.14).
-
-        Only once: what failed or was discarded since is not tried again before something new is said.
-        """
-        if not self._is_recorded(row, to):
-            return
-        end = await self._end(row, everything)
-        if end > self._swept_to.get(row.path, -1):
-            await self._queue_messages(row, end, to, immediate=True)
-            await self._queue_node(row, to)
-            self._swept_to[row.path] = end
-
-    def _is_recorded(self, row: LogFile, to: _Target) -> bool:
-        rules = self._rules()
-        wanted = rules.enabled and (rules.subagents or not row.subagent)
-        return wanted and row.session_id is not None and row.cut is not None and row.last_time >= to.cutoff
-
-    async def _end(self, row: LogFile, everything: bool) -> int:
-        """Up to where a file can be recorded now."""
-        quiet = row.mtime_ns / 1e9 < self._now() - _SILENCE
-        if everything or quiet or not row.turn_open or row.session_id is None or row.version is None:
-            return row.next_seq
-        turn = await self._logs.last_turn(row.session_id, row.version, row.next_seq)
-        return turn.seq if turn is not None else 0
-
-    async def _queue_messages(self, row: LogFile, end: int, to: _Target, *, immediate: bool) -> None:
-        assert row.session_id is not None and row.version is not None and row.cut is not None
-        logged = (await self._progress.get(to.shelf, row.session_id, row.version)).logged_seq
-        low = max(logged, row.cut)
-        if end > low:
-            await to.sink.enqueue("log-message", row.session_id, row.version, low, end, row.project, immediate)
-
-    async def _queue_node(self, row: LogFile, to: _Target) -> None:
-        assert row.session_id is not None and row.version is not None
-        if row.node_seq is None or (row.node_time or 0) < to.cutoff:
-            return
-        if not (await self._progress.session_node(to.shelf, row.session_id)).present:
-            place = (row.node_seq, row.node_seq + 1)
-            await to.sink.enqueue("session-node", row.session_id, row.version, *place, row.project, True)
 
 
 def _by_session(found: Iterable[FoundLog]) -> list[list[FoundLog]]:

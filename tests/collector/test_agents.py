@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import zstandard
 
-from engine.collector.collector import Rules
+from engine.collector.queueing import Rules
 from engine.collector.spans import Caps, transcript_lines
 from engine.ledger.agents import Agents
 from engine.ledger.listing import newest

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from engine.collector.collector import Rules
+from engine.collector.queueing import Rules
 from engine.errors import Environment
 from engine.pipeline.queue import Queue
 from engine.shelf.shelves import connect

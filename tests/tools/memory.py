@@ -11,8 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from engine.clock import Clock
-from engine.collector.collector import Collector, Rules, Sweep
+from engine.collector.collector import Collector, Sweep
 from engine.collector.project import Projects
+from engine.collector.queueing import Rules
 from engine.collector.spans import Caps
 from engine.collector.triggers import Thresholds
 from engine.events import Event, EventBus
