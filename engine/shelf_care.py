@@ -18,7 +18,7 @@ from engine.paths import Home
 from engine.policy.redact import one_line
 from engine.policy.text import slug
 from engine.settings.store import Settings
-from engine.shelf import shelves
+from engine.shelf import first_generation, shelves
 from engine.shelf.command import BUILT_IN
 from engine.shelf.errors import ShelfNotConnected, ToolError
 from engine.shelf.export import EXPORTS, Exported, in_thread
@@ -206,6 +206,8 @@ class ShelfCare:
         if row is None:
             raise ShelfNotConnected(name)
         async with self._long_job("export", name) as job:
+            if form == "lines" and await asyncio.to_thread(Path(row.path, first_generation.FILE).exists):
+                return await first_generation.export_lines(self._client(), name, destination)
             return await in_thread(EXPORTS[form], Path(row.path), destination, job.heard)
 
     async def import_from(self, source: Path, name: str) -> Imported:

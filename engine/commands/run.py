@@ -15,6 +15,9 @@ from engine.supervisor import Supervisor
 if TYPE_CHECKING:
     from engine.app import Engine
 
+_HARMLESS = ("settings", "format", "shelf command line", "shelf memory")
+"""Problems that are told but keep nothing from being recorded."""
+
 
 def add(command: Command) -> None:
     """`run`."""
@@ -71,7 +74,7 @@ async def run(home: Home, options: argparse.Namespace) -> int:
             problems = (await engine.refresh()).problems
             for problem in problems:
                 say(problem)
-            held_up = any(not problem.key.startswith(("settings", "format")) for problem in problems)
+            held_up = any(not problem.key.startswith(_HARMLESS) for problem in problems)
             if report["tasks"]["failed"] or (not stop.is_set() and (held_up or report["tasks"]["pending"])):
                 code = FAILED
     finally:

@@ -9,9 +9,9 @@ import sqlite3
 import sys
 import threading
 from collections import defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO, Any
 
@@ -104,13 +104,18 @@ def export_folder(shelf: Path, destination: Path, heard: Heard = nobody) -> Expo
 def export_lines(path: Path, destination: Path, heard: Heard = nobody) -> Exported:
     """Write a shelf or an export as one JSON Lines file, which replaces what is there when it is whole. Blocks."""
     source = find_source(path)
+    return replace(write_lines(_told(source, heard), destination), unreadable=tuple(source.unreadable))
+
+
+def write_lines(records: Iterable[Record], destination: Path) -> Exported:
+    """Write records as one JSON Lines file, which replaces what is there when it is whole. Blocks."""
     tally = Tally()
     partial = destination.with_name(destination.name + ".partial")
     with _disk(destination):
         try:
             with partial.open("w", encoding="utf-8", newline="\n") as out:
                 _line(out, {"format": LINES, "version": FORMAT})
-                for record in _told(source, heard):
+                for record in records:
                     tally.add(record)
                     _line(out, {_kind(record): as_object(record)})
                 _line(out, {"end": tally.knowledge + tally.statements, "sha256": tally.sha256})
@@ -118,7 +123,7 @@ def export_lines(path: Path, destination: Path, heard: Heard = nobody) -> Export
         finally:
             partial.unlink(missing_ok=True)
         files = {destination.name: file_sha256(destination)}
-    return Exported(tally.knowledge, tally.statements, tally.sha256, files, tuple(source.unreadable))
+    return Exported(tally.knowledge, tally.statements, tally.sha256, files)
 
 
 def export_markdown(path: Path, destination: Path, heard: Heard = nobody) -> Exported:

@@ -2,17 +2,39 @@
 searched as text, and it knows no `$not-summaried` (contracts/hypatia.md 5, 6 describe the later ones).
 """
 
+import asyncio
 import json
 from collections.abc import Awaitable, Callable
-from typing import Any
+from pathlib import Path
+from typing import Any, Protocol
+
+from engine.shelf.export import Exported, write_lines
+from engine.shelf.records import Record, entry, statement
 
 type Row = dict[str, Any]
 type Ask = Callable[[Any], Awaitable[list[Row]]]
 
+FILE = "data.duckdb"
+"""What its shelves are kept in."""
 _ENDS = {"head": "subject", "relation": "predicate", "tail": "object"}
 _LISTS = frozenset({"tags", "scopes", "figures", "synonyms"})
 _ON_A_FIELD = frozenset({"$eq", "$ne", "$gt", "$lt", "$gte", "$lte", "$like"})
 _PAGE, _ALL = 100, 2**31 - 1
+
+
+class Caller(Protocol):
+    """The part of ShelfClient that is needed."""
+
+    async def call(self, tool: str, arguments: dict[str, Any]) -> dict[str, Any]: ...
+
+
+async def export_lines(client: Caller, shelf: str, destination: Path) -> Exported:
+    """Write a shelf of the first Hypatia, whose files only it can read, as JSON Lines that any shelf can import."""
+    records: list[Record] = []
+    for kind, made in (("$knowledge", entry), ("$statement", statement)):
+        answer = await client.call("query", {"jse": {kind: [], "limit": _ALL}, "shelf": shelf})
+        records += [made(row) for row in answer["rows"]]
+    return await asyncio.to_thread(write_lines, records, destination)
 
 
 async def query(ask: Ask, jse: Any) -> list[Row]:

@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 from engine.errors import CompanionError, Environment, UserFixable
 from engine.jsonrpc import RpcError
 from engine.policy.redact import one_line
-from engine.shelf.command import BUILT_IN, DEFAULT_SHELF
-from engine.shelf.errors import ToolError
+from engine.shelf.command import BUILT_IN, DEFAULT_SHELF, NO_COMMAND
+from engine.shelf.errors import McpUnavailable, ToolError
 from engine.shelf.process import ShelfClient
 from engine.views import ShelfHealth
 
@@ -153,6 +153,8 @@ async def embed_now(client: ShelfClient, shelf: str) -> AsyncIterator[Embedded]:
 async def command(client: ShelfClient, arguments: list[str], patience: float = 30.0) -> None:
     """Run a command of Hypatia: only it writes its registry, and not twice at once. Raises UserFixable, ShelfError."""
     output = await client.command_line(arguments, patience)
+    if output.code == 2 and NO_COMMAND in output.stderr:
+        raise McpUnavailable(client.command.argv[0], f"it has no “{arguments[0]}” command")
     if output.code != 0:
         raise _refused(output.stderr.removeprefix("Error: "))
 

@@ -79,7 +79,7 @@ def find_source(path: Path) -> Source:
         if (path / DATABASE).is_file():
             return Source("shelf", path / DATABASE, path / ARCHIVES)
         if (path / "data.duckdb").exists():
-            raise not_readable(path, "it is in the layout of an older Hypatia", "Open it once with Hypatia.")
+            raise not_readable(path, "it is in the layout of an older Hypatia", "Export it as JSON lines, by its name.")
     elif path.is_file():
         with path.open("rb") as file:
             start = file.read(256)

@@ -4,6 +4,7 @@ import asyncio
 import json
 import os
 import shutil
+import subprocess
 import sys
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
@@ -107,6 +108,7 @@ class Hypatia:
         self.home.mkdir()
         self.log = folder / "hypatia.log"
         self.told: list[tuple[str, bool]] = []
+        self.real = program is not None
         if program is None:
             program = str(folder / "hypatia")
             Path(program).write_text(f'#!/bin/sh\nexec "{sys.executable}" -S "{HYPATIA}" "$@"\n')
@@ -119,6 +121,18 @@ class Hypatia:
         own |= {"HYPATIA_LACKS": lacks, "HYPATIA_LOG": str(self.log)}
         return ServerCommand((self.program, "mcp"), "hypatia", os.environ | own)
 
+    def need(self, *words: str) -> None:
+        """Skip where the real one has no such command, or none with such an option: what it can do is what it shows."""
+        if not self.real:
+            return
+        command, *options = words
+        shown = subprocess.run(
+            [self.program, command, "--help"], capture_output=True, text=True, env=self.command().env, check=False
+        )
+        missing = [option for option in options if option not in shown.stdout]
+        if shown.returncode != 0 or missing:
+            pytest.skip(f"this hypatia has no {' '.join([command, *missing])}")
+
     def runs(self) -> list[list[str]]:
         """What a scripted one was asked, except for help."""
         runs = [json.loads(line) for line in self.log.read_text("utf-8").splitlines()] if self.log.exists() else []
@@ -126,6 +140,8 @@ class Hypatia:
 
     @asynccontextmanager
     async def client(self, lacks: str = "", **how: Any) -> AsyncIterator[ShelfClient]:
+        if how.get("transport") == "mcp":
+            self.need("mcp")
         tell = lambda key, problem: self.told.append((key, problem is not None))  # noqa: E731
         supervisor = Supervisor()
         client = ShelfClient(self.command(lacks), supervisor, tell=tell, **how)

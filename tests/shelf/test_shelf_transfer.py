@@ -145,6 +145,7 @@ async def test_out_in_and_out_again_is_the_same_set(tmp_path: Path, origin: str,
 
 
 async def test_a_hypatia_takes_an_export_and_a_shelf(hypatia: Hypatia, tmp_path: Path) -> None:
+    hypatia.need("import")
     shelf = hypatia_shelf(tmp_path / "shelf")
     async with hypatia.client() as client:
         await connect(client, tmp_path / "target", "target")
