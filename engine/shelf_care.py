@@ -45,6 +45,7 @@ class _Job:
         self.kind = kind
         self.shelf = shelf
         self.stopping = False
+        self.task: asyncio.Task[object] | None = None  # what nobody can ask now and then to stop
         self._now = now
         self._began = now()
         self._told_at = self._began - _TOLD_EVERY
@@ -111,6 +112,8 @@ class ShelfCare:
         """Have the job end after its current step; whether there was one."""
         if self._job is not None:
             self._job.stopping = True
+            if self._job.task is not None:
+                self._job.task.cancel()
         return self._job is not None
 
     async def create(self, name: str, path: Path | None = None) -> ShelfRow:
@@ -192,7 +195,8 @@ class ShelfCare:
         async with self._long_job("embed", name) as job:
             with _in_words("The vectors were not made"):
                 if anew:
-                    await shelves.drop_vectors(self._client(), name)
+                    async with _cancelled_to_stop(job):
+                        await shelves.drop_vectors(self._client(), name)
                 done, total = 0, (await shelves.status(self._client(), name)).pending
                 job.heard(done, total)
                 async for step in shelves.embed_now(self._client(), name):
@@ -235,6 +239,20 @@ class ShelfCare:
         if own.name == BUILT_IN:
             return self._home.shelves
         return Path((own.env or {}).get("HOME") or Path.home()) / ".hypatia"
+
+
+@asynccontextmanager
+async def _cancelled_to_stop(job: _Job) -> AsyncIterator[None]:
+    """Whoever stops the job cancels what is done in here."""
+    job.task = asyncio.current_task()
+    try:
+        yield
+    except asyncio.CancelledError:
+        if job.task is None or not job.stopping or job.task.uncancel():  # somebody else ends us as well
+            raise
+        raise JobStopped from None
+    finally:
+        job.task = None
 
 
 @contextmanager

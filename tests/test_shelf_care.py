@@ -13,10 +13,11 @@ from engine.errors import UserFixable
 from engine.events import Event, ShelfJobChanged
 from engine.paths import Home
 from engine.shelf.errors import ShelfNotConnected
+from engine.shelf.shelves import drop_vectors
 from engine.shelf.source import LINES
 from engine.shelf_care import JobStopped
 from engine.views import Progress, ShelfRow
-from tests.shelf.conftest import Hypatia, until
+from tests.shelf.conftest import Hypatia, alive, until
 from tests.shelf_server.embeddings import serving, toml
 from tests.tools.dsh_logs import LogWriter
 
@@ -208,6 +209,42 @@ async def test_the_road_to_hypatia_is_changed_while_it_is_used(tmp_path: Path) -
         assert verbs() == {"knowledge-get"}
         with pytest.raises(UserFixable, match="auto, mcp, cli"):
             one.settings.set("transport", "http")
+
+
+async def test_a_hypatia_that_makes_all_vectors_anew_holds_nothing_up_and_is_stopped(tmp_path: Path) -> None:
+    say(tmp_path)
+    program = Path(hypatia_program(tmp_path))
+    whole = program.read_text()
+    begun = tmp_path / "begun"
+    program.write_text(
+        whole.replace("exec env", f'test "$2" = --reembed && {{ echo $$ >"{begun}"; sleep 600; }}\nexec env')
+    )
+    async with engine(tmp_path, str(program), transport="cli") as one:
+        care = one.shelf_care
+        for stops in (care.stop, None):
+            working = one._supervisor.start(care.embed("default", anew=True), "anew")
+            await until(lambda: begun.exists() and begun.read_text().strip())
+            pid = int(begun.read_text())
+            assert alive(pid) and care.job is not None
+            assert await one._client.call("knowledge_get", {"name": "msg-session-1-0"})
+            if stops is not None:
+                assert stops()
+                with pytest.raises(JobStopped):
+                    await working
+            else:
+                working.cancel()
+                with pytest.raises(asyncio.CancelledError):
+                    await working
+            assert not alive(pid) and care.job is None
+            begun.unlink()
+        program.write_text(whole)
+        await drop_vectors(one._client, "default")
+        asked = json.loads((tmp_path / "hypatia.log").read_text("utf-8").splitlines()[-1])
+        assert asked == ["backfill", "--reembed", "--shelf=default"]
+        program.write_text(whole.replace("exec env", "echo 'Error: model unavailable: off' >&2; exit 1\nexec env"))
+        with pytest.raises(UserFixable, match="Model unavailable"):
+            await drop_vectors(one._client, "default")
+        program.write_text(whole)
 
 
 async def test_health_and_embedding_with_progress(tmp_path: Path) -> None:

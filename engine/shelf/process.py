@@ -153,6 +153,12 @@ class ShelfClient:
         argv = [*self.command.program, *arguments]
         return await self.offline(lambda: run(argv, self.command.env, patience, self._leftovers))
 
+    async def beside(self, arguments: Sequence[str], patience: float) -> Output:
+        """Run the program with other arguments while its server goes on; it ends with its caller. Raises ShelfError."""
+        self._check_open()
+        await self._reap()
+        return await run([*self.command.program, *arguments], self.command.env, patience, self._leftovers)
+
     async def close(self) -> None:
         """End the server for good: stdin closed, then TERM, then KILL. Bounded, may be repeated and cancelled."""
         self._closed = True

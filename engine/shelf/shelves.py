@@ -10,6 +10,7 @@ from engine.policy.redact import one_line
 from engine.shelf.command import BUILT_IN, DEFAULT_SHELF, NO_COMMAND
 from engine.shelf.errors import McpUnavailable, ToolError
 from engine.shelf.process import ShelfClient
+from engine.shelf.program import Output
 from engine.views import ShelfHealth
 
 _STEP = 64
@@ -125,14 +126,16 @@ async def attach_model(client: ShelfClient, shelf: str, model: str) -> None:
 
 
 async def drop_vectors(client: ShelfClient, shelf: str) -> None:
-    """Have every vector made anew, because they are another model's. A Hypatia makes them at once, which takes long.
+    """Have every vector made anew, because they are another model's. A Hypatia makes them at once, which takes long;
+    others may use it meanwhile, and a caller that is cancelled ends it: what is missing then is made by `embed_now`.
 
     Raises UserFixable when refused, ShelfError.
     """
     if client.command.name == BUILT_IN:
-        await _change(client, "reembed", {"name": shelf}, [])
+        await _change(client, "reembed", {"name": shelf}, [], _REEMBED_PATIENCE)
     else:
-        await command(client, ["backfill", "--reembed", f"--shelf={shelf}"], _REEMBED_PATIENCE)
+        arguments = ["backfill", "--reembed", f"--shelf={shelf}"]
+        _check(client, arguments, await client.beside(arguments, _REEMBED_PATIENCE))
 
 
 async def embed_now(client: ShelfClient, shelf: str) -> AsyncIterator[Embedded]:
@@ -152,19 +155,24 @@ async def embed_now(client: ShelfClient, shelf: str) -> AsyncIterator[Embedded]:
 
 async def command(client: ShelfClient, arguments: list[str], patience: float = 30.0) -> None:
     """Run a command of Hypatia: only it writes its registry, and not twice at once. Raises UserFixable, ShelfError."""
-    output = await client.command_line(arguments, patience)
+    _check(client, arguments, await client.command_line(arguments, patience))
+
+
+def _check(client: ShelfClient, arguments: list[str], output: Output) -> None:
     if output.code == 2 and NO_COMMAND in output.stderr:
         raise McpUnavailable(client.command.argv[0], f"it has no “{arguments[0]}” command")
     if output.code != 0:
         raise _refused(output.stderr.removeprefix("Error: "))
 
 
-async def _change(client: ShelfClient, verb: str, params: dict[str, Any], arguments: list[str]) -> None:
+async def _change(
+    client: ShelfClient, verb: str, params: dict[str, Any], arguments: list[str], patience: float | None = None
+) -> None:
     if client.command.name != BUILT_IN:
         await command(client, [verb, *arguments])
         return
     try:
-        await client.request(f"companion/{verb}", params)
+        await client.request(f"companion/{verb}", params, patience)
     except RpcError as error:
         raise _refused(error.message) from error
 
