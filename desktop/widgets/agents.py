@@ -63,10 +63,13 @@ class AgentCard(QFrame):
         box.setAccessibleDescription(part_state(part))
         box.toggled.connect(lambda _: self._update())
         inside.addWidget(box)
-        inside.addWidget(muted("  ".join((part_state(part), *part.places))))
+        where = muted(" · ".join((part_state(part), *part.places)))
+        where.setIndent(3 * GRID)  # under the words of the box
+        inside.addWidget(where)
         if part.problem:
             problem = error_label()
             problem.setText(join(part.problem))
+            problem.setIndent(3 * GRID)
             problem.show()
             inside.addWidget(problem)
         return box

@@ -34,7 +34,7 @@ class ErrorLabel(QLabel):
             self._colour()
 
     def _colour(self) -> None:
-        wanted = QColor("yellow" if is_dark(self.palette()) else "darkred")
+        wanted = QColor("#ff9a8d" if is_dark(self.palette()) else "darkred")
         if self.palette().color(QPalette.ColorRole.WindowText) != wanted:
             palette = QPalette()  # says nothing but this one colour; the rest follows the program
             palette.setColor(QPalette.ColorRole.WindowText, wanted)

@@ -11,6 +11,9 @@ _COLOURS = {
     "light": {_ROLE.Window: "#f3f3f3", _ROLE.Base: "#ffffff", _ROLE.Button: "#eaeaea", _ROLE.AlternateBase: "#f7f7f7"},
     "dark": {_ROLE.Window: "#2b2b2b", _ROLE.Base: "#363636", _ROLE.Button: "#444444", _ROLE.AlternateBase: "#3c3c3c"},
 }
+# What Fusion draws an outline around; it takes a darker tone of the window's colour, which nobody sees on a dark one.
+_OUTLINED = (b"QCheckBox", b"QRadioButton", b"QLineEdit", b"QAbstractSpinBox")
+_OUTLINE = QColor("#c1c1c1")
 
 
 class Scheme:
@@ -26,7 +29,8 @@ class Scheme:
         if self._own:
             self._own = False
             self._app.setStyle(self._style)
-            self._app.setPalette(QPalette())
+            for name in (None, *_OUTLINED):
+                self._app.setPalette(QPalette(), name)
         hints = self._app.styleHints()
         if choice not in _SCHEMES:
             hints.unsetColorScheme()
@@ -35,7 +39,12 @@ class Scheme:
         if is_dark(self._app.palette()) != (choice == "dark"):  # this platform leaves colours to the program
             self._own = True
             self._app.setStyle("Fusion")
-            self._app.setPalette(own_palette(choice))
+            palette = own_palette(choice)
+            self._app.setPalette(palette)
+            if choice == "dark":
+                palette.setColor(_ROLE.Window, _OUTLINE)
+                for name in _OUTLINED:
+                    self._app.setPalette(palette, name)
 
 
 def is_dark(palette: QPalette) -> bool:

@@ -26,6 +26,7 @@ from desktop.widgets.text import GRID, muted, spaced
 from desktop.words import size
 from engine.views import ShelfHealth, ShelfHolding, ShelfJob, ShelfRow
 
+FIGURES = (2, 3, 4)  # columns of numbers
 RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
 
 
@@ -52,6 +53,8 @@ class ShelfList(QWidget):
         self.list.setRootIsDecorated(False)
         self.list.setAccessibleName(tr("Shelves"))
         self.list.setHeaderLabels([tr("Shelf"), tr("State"), tr("Entries"), tr("Links"), tr("Size"), tr("Folder")])
+        for column in FIGURES:
+            self.list.headerItem().setTextAlignment(column, RIGHT)
         self.list.header().setObjectName("shelves")
         self.list.header().setSectionResizeMode(QHeaderView.ResizeMode.ResizeToContents)
         self.list.setMinimumHeight(16 * GRID)
@@ -106,7 +109,7 @@ class ShelfList(QWidget):
         for row in rows:
             item = QTreeWidgetItem([row.name, state_name(row), "", "", "", row.path])
             item.setToolTip(5, row.path)
-            for column in (2, 3, 4):
+            for column in FIGURES:
                 item.setTextAlignment(column, RIGHT)
             self.list.addTopLevelItem(item)
             if row.active if chosen is None else row.name == chosen.name:

@@ -6,6 +6,7 @@ from PySide6.QtWidgets import QTextBrowser
 from desktop.i18n import chinese, tr
 from desktop.icons import app_icon
 from desktop.resources import resource
+from desktop.widgets.text import GRID
 
 SIZE = QSize(720, 720)
 
@@ -22,3 +23,4 @@ class GuideWindow(QTextBrowser):
         self.setSearchPaths([str(resource("guide"))])
         self.resize(SIZE)
         self.setMarkdown(resource("guide", "zh_CN.md" if chinese() else "en.md").read_text("utf-8"))
+        self.document().setDocumentMargin(2 * GRID)

@@ -25,6 +25,8 @@ class PastWindow(QWidget):
         self.list = QListWidget()
         self.list.setAccessibleName(tr("Past notifications"))
         self.list.setWordWrap(True)
+        self.list.setSpacing(GRID // 2)
+        self.list.setAlternatingRowColors(True)
         self.list.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.empty = QLabel(tr("Nothing was told yet since the program started."))
         self.empty.setAlignment(Qt.AlignmentFlag.AlignCenter)

@@ -161,7 +161,7 @@ def title_of(text: str, name: str) -> str:
 
 def _excerpt(text: str, words: str) -> str:
     """The surroundings of the first word that is there, on one line."""
-    flat = " ".join(text.split())
+    flat = " ".join(text.split()).lstrip(_MARKS)
     low = flat.casefold()
     places = [at for word in words.casefold().split() if (at := low.find(word)) >= 0]
     start = max(0, min(places, default=0) - _EXCERPT // 3)

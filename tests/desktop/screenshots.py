@@ -38,7 +38,7 @@ TITLES = {
     "past": ("Past notifications", "以往通知"),
     "damaged": ("Hypatia Companion", "Hypatia Companion"),
 }
-BORDER, BAR = 1, 22  # what openbox draws around a window
+BORDER, BAR = 1, 20  # what openbox draws around a window
 
 
 async def show(child: Child, word: str) -> None:
@@ -112,11 +112,11 @@ async def theme_pictures(directory: Path, theme: str, language: str, scale: int,
             child = await desktop.desk.start(sys.executable, "-m", "tests.desktop.stage", language, theme)
             await child.wait_for("ready")
             await asyncio.sleep(2)
-            if scale == 1 and (not names or "panel" in names):
-                await panel_pictures(desktop, child, directory, theme)
             for name in names or WINDOWS:
                 if name in WINDOWS:
                     keep(await window_picture(desktop, child, name, language), directory / f"{name}-{theme}.png")
+            if scale == 1 and (not names or "panel" in names):
+                await panel_pictures(desktop, child, directory, theme)
 
 
 async def main(directory: Path, language: str = "en", scale: str = "1", *names: str) -> None:

@@ -47,10 +47,11 @@ class Child:
     async def wait_for(self, key: str) -> dict[str, Any]:
         """The next line that holds `key`."""
         assert self.process.stdout is not None
-        while line := await self.process.stdout.readline():
-            self.seen.append(json.loads(line))
-            if key in self.seen[-1]:
-                return self.seen[-1]
+        async with asyncio.timeout(120):
+            while line := await self.process.stdout.readline():
+                self.seen.append(json.loads(line))
+                if key in self.seen[-1]:
+                    return self.seen[-1]
         raise AssertionError(f"the child ended before it said {key}")
 
     async def tell(self, line: str) -> None:

@@ -15,7 +15,7 @@ from desktop.autostart import LoginFile
 from desktop.loop import AppLoop
 from desktop.memory_desk import MemoryDesk
 from desktop.menu import CompanionMenu
-from desktop.notifications import DesktopService, Notifier, Past
+from desktop.notifications import Action, DesktopService, Notifier, Past
 from desktop.tray import TrayHost
 from desktop.widgets.geometry import Geometry
 from desktop.widgets.scheme import Scheme
@@ -72,7 +72,8 @@ class Stage:
             [
                 Past(now - 720, i18n.tr(NOTICE[0]), i18n.heard(NOTICE[1]), "service"),
                 Past(now - 7200, i18n.tr("Recording to {name} now", name="work"), "", "line"),
-            ]
+            ],
+            now,
         )
         self.shown: QWidget | None = None
         self.opening: Program | None = None
@@ -135,6 +136,7 @@ class Stage:
                 await self._fill(page)
             case "review", "empty":
                 self.review.show_items([])
+                self.review.undo.show_steps([])
             case "review", _:
                 self.review.show_items(self._review()._items, ROUTES)
                 steps = [Undoable(1, "discard", "Rename R&D labels", time.time() + 600)]
@@ -150,7 +152,8 @@ class Stage:
                     self.welcome.next.click()
             case "notification", _:
                 title, body = i18n.heard(NOTICE[0]), i18n.heard(NOTICE[1])
-                buttons = [("default", i18n.tr("Review"), lambda: None), ("open", i18n.tr("Review"), lambda: None)]
+                label, nothing = i18n.tr("Review"), self.menu.update
+                buttons: list[tuple[str, str, Action]] = [("default", label, nothing), ("open", label, nothing)]
                 await self.notifier.show(str(time.time()), title, body, buttons)
             case "damaged", _:
                 await self._open_damaged()
@@ -198,7 +201,14 @@ async def main(language: str, scheme: str) -> None:
     Scheme(application).use(scheme)
     i18n.use(language)
     engine = await lived_in(home / "lived-in", now)
-    stage = Stage(engine, home, now)
+    try:
+        await play(Stage(engine, home, now))
+    finally:
+        await engine.stop()
+
+
+async def play(stage: Stage) -> None:
+    """Show one thing for each line."""
     lines = asyncio.StreamReader()
     await asyncio.get_running_loop().connect_read_pipe(lambda: asyncio.StreamReaderProtocol(lines), sys.stdin)
     print('{"ready": true}', flush=True)
@@ -209,7 +219,6 @@ async def main(language: str, scheme: str) -> None:
     await stage._clear()
     stage.tray.close()
     await stage.supervisor.cancel()
-    await engine.stop()
 
 
 if __name__ == "__main__":

@@ -59,6 +59,8 @@ class GraphPage(Page):
         self.list = QListWidget()
         self.list.setAccessibleName(tr("What it is connected with"))
         self.list.setWordWrap(True)
+        self.list.setSpacing(GRID // 4)
+        self.list.setAlternatingRowColors(True)
         self.list.itemActivated.connect(lambda item: self.walk(item.data(_NAME)))
         self._left_out = muted()
         self._empty = paragraph(

@@ -23,6 +23,8 @@ from engine.views import Neighbourhood, Node
 
 _WIDTH, _HEIGHT, _ROUND = 176.0, 44.0, 6.0
 _RING = 8  # neighbours in the innermost ring
+_ACROSS, _DOWN = 260.0, 170.0  # from ring to ring
+_GROUND = QPalette.ColorRole.Base
 _CLOSEST, _FARTHEST = 3.0, 0.2
 _SMALLEST = 0.55  # what can still be read; beyond that one moves about
 
@@ -111,10 +113,13 @@ class Picture(QGraphicsView):
             label = scene.addSimpleText(tie_name(link.relation, link.head == around.centre.name))
             label.setBrush(palette.color(QPalette.ColorRole.PlaceholderText))
             box = label.boundingRect()
-            # Nearer to the neighbour than to the crowded middle.
+            # Between the boxes; of those farther out nearer to them than to the crowded middle.
             far = end if link.head == around.centre.name else start
-            label.setPos(far * 0.62 - QPointF(box.width() / 2, box.height() / 2))
+            at = far * (0.5 if abs(far.x()) <= _ACROSS and abs(far.y()) <= _DOWN else 0.75)
+            label.setPos(at - QPointF(box.width() / 2, box.height() / 2))
             label.setZValue(2)
+            ground = scene.addRect(label.sceneBoundingRect(), QPen(Qt.PenStyle.NoPen), palette.brush(_GROUND))
+            ground.setZValue(0.5)  # the line does not run through the word
         for node in (around.centre, *around.nodes):
             item = _Box(node, node is around.centre, palette, self.chosen.emit)
             item.setPos(places[node.name])
@@ -172,5 +177,5 @@ def _places(count: int) -> list[QPointF]:
         here = min(room, count - len(places))
         for number in range(here):
             angle = 2 * math.pi * (number + 0.5 * (ring % 2 == 0)) / here - math.pi / 2
-            places.append(QPointF(math.cos(angle) * 230.0 * ring, math.sin(angle) * 170.0 * ring))
+            places.append(QPointF(math.cos(angle) * _ACROSS * ring, math.sin(angle) * _DOWN * ring))
     return places
