@@ -12,7 +12,7 @@ _COLOURS = {
     "dark": {_ROLE.Window: "#2b2b2b", _ROLE.Base: "#363636", _ROLE.Button: "#444444", _ROLE.AlternateBase: "#3c3c3c"},
 }
 # What Fusion draws an outline around; it takes a darker tone of the window's colour, which nobody sees on a dark one.
-_OUTLINED = (b"QCheckBox", b"QRadioButton", b"QLineEdit", b"QAbstractSpinBox")
+_OUTLINED = ("QCheckBox", "QRadioButton", "QLineEdit", "QAbstractSpinBox")
 _OUTLINE = QColor("#c1c1c1")
 
 
@@ -30,7 +30,7 @@ class Scheme:
             self._own = False
             self._app.setStyle(self._style)
             for name in (None, *_OUTLINED):
-                self._app.setPalette(QPalette(), name)
+                self._app.setPalette(QPalette(), name)  # type: ignore[arg-type]  # text it is, whatever PySide says
         hints = self._app.styleHints()
         if choice not in _SCHEMES:
             hints.unsetColorScheme()
@@ -44,7 +44,7 @@ class Scheme:
             if choice == "dark":
                 palette.setColor(_ROLE.Window, _OUTLINE)
                 for name in _OUTLINED:
-                    self._app.setPalette(palette, name)
+                    self._app.setPalette(palette, name)  # type: ignore[arg-type]
 
 
 def is_dark(palette: QPalette) -> bool:
