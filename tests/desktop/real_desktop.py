@@ -4,7 +4,7 @@ import asyncio
 import contextlib
 import shutil
 import tempfile
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -72,6 +72,9 @@ CHOOSE = """#!/bin/sh
 mv {folder}/asked {folder}/buttons
 grep -F -f {folder}/wanted {folder}/buttons
 """
+
+
+type Wait = Callable[[], Awaitable[object]]
 
 
 @dataclass
@@ -187,6 +190,31 @@ class Desktop:
     async def keys(self, *keys: str) -> None:
         """Press keys where the keyboard is."""
         await asyncio.to_thread(screen.type_keys, self.desk.env["DISPLAY"], *keys)
+
+    async def keys_into_menu(self, title: str, opening: str, letter: str) -> None:
+        """Open a menu of a window by a key, and choose by a letter once it is there."""
+        display = self.desk.env["DISPLAY"]
+        before = await asyncio.to_thread(screen.uppermost, display)
+        await self.type(title, opening)
+
+        async def opened() -> set[int]:
+            return await asyncio.to_thread(screen.uppermost, display) - before
+
+        await eventually(opened)
+        await self.keys(letter)
+
+    async def until_it_works(
+        self, press: Callable[[], Awaitable[object]], worked: Callable[[], Awaitable[object]]
+    ) -> None:
+        """Press keys, again where they came before the program was ready for them, as a person would."""
+        async with asyncio.timeout(60):
+            while True:
+                await press()
+                with contextlib.suppress(TimeoutError):
+                    async with asyncio.timeout(3):
+                        while not await worked():  # noqa: ASYNC110
+                            await asyncio.sleep(0.05)
+                        return
 
     async def click_icon(self, button: int = 1) -> None:
         """Click where the only icon is in the panel."""

@@ -39,6 +39,12 @@ def window_titles(display: str) -> list[str]:
     return [one.title for one in windows(display)]
 
 
+def uppermost(display: str) -> set[int]:
+    """Ids of what lies directly on the screen: frames of windows, menus."""
+    with _display(display) as (x11, screen):
+        return {one.id for one in _children(x11, screen, x11.XDefaultRootWindow(screen))}
+
+
 def topmost(display: str, x: int, y: int) -> Shown | None:
     """What covers a point, a menu say."""
     with _display(display) as (x11, screen):

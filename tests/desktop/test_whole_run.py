@@ -76,21 +76,32 @@ async def test_from_the_first_start_to_quit(tmp_path: Path, language: str, schem
             await eventually(lambda: tells(said("Not recording yet: one question is open")))
             assert said("{n} messages recorded today", n=0) in await tray.tooltip()
             await eventually(shelves_listed)
-            await asyncio.sleep(1)  # the answer can be given once the shelves are known there too
-            await desktop.type(said("Welcome"), "Down", "Down", "Return", "Return", "Return", "Return")
+            await desktop.type(said("Welcome"), "Down", "Down", "Return", "Return", "Return")
+
+            async def answer_it() -> None:  # it can be given once the shelves are known there too
+                if await shows(said("Welcome")):
+                    await desktop.type(said("Welcome"), "Return")
+
+            async def answered() -> bool:
+                return not await shows(said("Welcome"))
+
+            await desktop.until_it_works(answer_it, answered)
             await eventually(lambda: tells(said("{n} messages recorded today", n=2)))
             await desktop.type(said("Memory"), "Escape")
 
             # A key is typed into Settings; it goes to the key store, where another program finds it.
             await tray.choose(said("S&ettings…"))
-            await desktop.type(said("Settings"), "Home", *["Down"] * GROUPS.index("Models"), "alt+k")
-            await asyncio.sleep(0.5)  # a button that is pressed by its letter acts a tenth of a second later
-            await desktop.type(said("Settings"), *typed(KEY), "Return")
+
+            async def enter_key() -> None:
+                to_models = ["Down"] * GROUPS.index("Models")
+                await desktop.type(said("Settings"), "ctrl+f", "Tab", "Home", *to_models, "alt+k")
+                await asyncio.sleep(0.5)  # a button that is pressed by its letter acts a tenth of a second later
+                await desktop.type(said("Settings"), *typed(KEY), "Return")
 
             async def kept() -> bool:
                 return await stored_key(desktop, "deepseek") == KEY
 
-            await eventually(kept)
+            await desktop.until_it_works(enter_key, kept)
             await desktop.type(said("Settings"), "ctrl+w")
 
             # The conversation goes on: its messages are recorded, and the first model fails for good.
