@@ -14,6 +14,7 @@ from tests.benchmarks import (
     costs,
     desktop,
     engine,
+    frozen,
     memory_window,
     queue,
     reading,
@@ -50,6 +51,7 @@ BENCHMARKS: dict[str, Callable[[Path], list[Figure]]] = {
     "frame-stall": desktop.frame_stall,
     "memory-window": memory_window.memory_window,
     "windows": windows.windows,
+    "frozen": frozen.frozen,
 }
 
 
