@@ -1,12 +1,15 @@
 """`--self-test`: start every part in a home of its own and print how each went, for a build or a doubtful copy."""
 
 import asyncio
+import importlib
 import os
 import shutil
 import sys
 import tempfile
 from collections.abc import Awaitable, Callable
 from pathlib import Path
+
+from PySide6.QtGui import QColor
 
 from desktop import i18n
 from desktop.app import make_application
@@ -16,6 +19,7 @@ from desktop.loop import AppLoop
 from desktop.menu import CompanionMenu
 from desktop.resources import resource
 from desktop.tray import TrayHost
+from desktop.widgets.scheme import is_dark
 from engine.app import Engine
 from engine.paths import Home
 
@@ -82,6 +86,21 @@ class SelfTest:
             raise RuntimeError("the window is blank")
         return f"{picture.width()} × {picture.height()}"
 
+    async def plots(self) -> str:
+        """What the window "Memory" loads when somebody looks: a plot, drawn into a picture."""
+        module = await asyncio.to_thread(importlib.import_module, "desktop.windows.memory_pages.plots")
+        plot = module.DayBars("", "")
+        plot.put(["2026-11-29", "2026-11-30"], [module.Series("", "messages", [1.0, 2.0])], "", ["", ""])
+        plot.resize(400, plot.sizeHint().height())
+        picture = plot.grab().toImage()
+        bars = QColor(module.COLOURS["messages"][is_dark(plot.palette())]).rgb()
+        drawn = sum(picture.pixel(x, y) == bars for x in range(picture.width()) for y in range(picture.height()))
+        plot.release()
+        plot.deleteLater()
+        if not drawn:
+            raise RuntimeError("the plot has no bars")
+        return "drawn"
+
     async def key_store(self) -> str:
         """Write, read and delete in the system's key store; a machine without one still works."""
         return await self.engine.model_care.key_store_fault() or "works"
@@ -102,6 +121,7 @@ class SelfTest:
             "record a conversation": self.record,
             "summarise and read back": self.read_back,
             "window": self.window,
+            "plots": self.plots,
             "key store": self.key_store,
             "stop": self.stop,
         }

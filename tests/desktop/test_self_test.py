@@ -27,6 +27,7 @@ def test_every_part_works_and_nothing_stays_behind(tmp_path: Path) -> None:
     assert lines["record a conversation"] == "2 edges, 2 msg, 1 session"
     assert lines["summarise and read back"] == "1 summary"
     assert lines["window"].endswith("600")
+    assert lines["plots"] == "drawn"
     assert lines["stop"] == "stopped"
     assert list(tmp_path.glob("hypatia-self-test-*")) == []
 
