@@ -2,6 +2,7 @@
 
 import json
 import re
+from functools import partial
 from typing import Any
 
 from engine.policy.redact import redact
@@ -32,9 +33,10 @@ _COMMANDS = {
     "search": "search",
     "similar": "similar",
     "list_shelves": "list",
+    "scope_list": "scope list",
     "backfill": "backfill",
 }
-_OPTIONAL = frozenset({"knowledge_create", "statement_create", "similar", "query"})
+_OPTIONAL = frozenset({"knowledge_create", "statement_create", "similar", "query", "scope_list"})
 _FLAGS = {
     "data": "data",
     "tags": "tags",
@@ -93,9 +95,13 @@ class CommandLine:
         if tool not in _COMMANDS:
             raise ToolError(f"unknown tool: {tool}")
         features = await self.features() if tool in _OPTIONAL else self.known
-        if tool == "query" and FIRST_GENERATION in features:
-            rows = await first_generation.query(lambda jse: self._rows(jse, shelf, patience), arguments["jse"])
-            return {"rows": rows, "total_count": len(rows)}
+        if FIRST_GENERATION in features:
+            ask = partial(self._rows, shelf=shelf, patience=patience)
+            if tool == "query":
+                rows = await first_generation.query(ask, arguments["jse"])
+                return {"rows": rows, "total_count": len(rows)}
+            if tool == "scope_list":
+                return {"values": await first_generation.scopes(ask)}
         output = await self._run(_argv(tool, arguments, features), patience)
         _check(output, shelf)
         result = _result(tool, arguments, output.stdout.strip())
@@ -103,7 +109,7 @@ class CommandLine:
             result["embedding"] = (await self._status(shelf, patience))["debt"]
         return result
 
-    async def _rows(self, jse: Any, shelf: str, patience: float) -> list[dict[str, Any]]:
+    async def _rows(self, jse: Any, *, shelf: str, patience: float) -> list[dict[str, Any]]:
         output = await self._run(_argv("query", {"jse": jse, "shelf": shelf}, frozenset()), patience)
         _check(output, shelf)
         found: list[dict[str, Any]] = _result("query", {}, output.stdout.strip())["rows"]
@@ -136,8 +142,10 @@ def _argv(tool: str, arguments: dict[str, Any], features: frozenset[str]) -> lis
         flags.append("--no-embed")
     if tool == "list_shelves":
         return ["list"]
+    if tool == "scope_list":
+        flags.append("--json")
     positions = [_value(key, given[key]) for key in _POSITIONS if key in given]
-    return [_COMMANDS[tool], *flags, *(["--", *positions] if positions else [])]
+    return [*_COMMANDS[tool].split(), *flags, *(["--", *positions] if positions else [])]
 
 
 def _value(key: str, value: Any) -> str:
@@ -183,6 +191,8 @@ def _result(tool: str, arguments: dict[str, Any], said: str) -> dict[str, Any]:
             return answers.structured({"structuredContent": _json(said)})
         case "list_shelves":
             return {"shelves": [shelf for line in said.splitlines() if (shelf := shelf_line(line))]}
+        case "scope_list":
+            return {"values": [] if said.startswith("No scopes in shelf ") else _json(said)}
         case "backfill":
             if not (counts := _BACKFILL.search(said)):
                 raise ToolError("the program does not say what it embedded")

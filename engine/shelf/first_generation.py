@@ -4,6 +4,7 @@ searched as text, and it knows no `$not-summaried` (contracts/hypatia.md 5, 6 de
 
 import asyncio
 import json
+from collections import Counter
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any, Protocol
@@ -43,6 +44,15 @@ async def query(ask: Ask, jse: Any) -> list[Row]:
     if "$not-summaried" in form:
         return await _not_summarised(ask, form)
     return [_row(row) for row in await ask(_translated(jse))]
+
+
+async def scopes(ask: Ask) -> list[Row]:
+    """Every scope that is in use, as the tool `scope_list` tells them."""
+    counted: Counter[str] = Counter()
+    for kind in ("$knowledge", "$statement"):
+        for row in await ask({kind: [], "limit": _ALL}):
+            counted.update(set(row["content"].get("scopes") or ()))
+    return [{"value": value, "entries": counted[value]} for value in sorted(counted)]
 
 
 async def _not_summarised(ask: Ask, form: dict[str, Any]) -> list[Row]:

@@ -169,7 +169,8 @@ class _Search:
 
     def _ids(self, expression: str) -> set[int]:
         sql = f"SELECT rowid FROM docs_fts WHERE docs_fts MATCH ? ORDER BY rowid DESC LIMIT {_TOO_COMMON + 1}"
-        return {id_ for (id_,) in self._rows(sql, (expression,))}
+        # One text instead of a row for each takes half the time.
+        return set(json.loads(self._rows(f"SELECT json_group_array(rowid) FROM ({sql})", (expression,))[0][0]))
 
     def _rarity(self, count: int) -> float:
         total = max(self._total, count)

@@ -149,6 +149,16 @@ async def test_x_12_lists_are_stored_the_same_over_both_roads(hypatia: Hypatia, 
 
 
 @pytest.mark.parametrize("road", ROADS)
+async def test_the_scopes_in_use_are_told_over_both_roads(hypatia: Hypatia, road: str) -> None:
+    async with hypatia.client(transport=road) as client:
+        assert (await client.call("scope_list", {}))["values"] == []
+        for name, scopes in {"a": ["p", ""], "b": ["p"], "c": ["备"], "d": []}.items():
+            await client.call("knowledge_create", {"name": name, "scopes": scopes})
+        found = [(one["value"], one["entries"]) for one in (await client.call("scope_list", {}))["values"]]
+        assert found == [("", 1), ("p", 2), ("备", 1)]
+
+
+@pytest.mark.parametrize("road", ROADS)
 async def test_x_13_lone_surrogates_are_stored_the_same_over_both_roads(hypatia: Hypatia, road: str) -> None:
     async with hypatia.client(transport=road) as client:
         await client.call("knowledge_create", {"name": "-n", "data": "- 😀\ud83d"})

@@ -28,7 +28,7 @@ TEXTS = {
     "similar": ("query", "target", "limit", "tags", "exclude-tags", "where"),
     "backfill": ("status", "reembed"),
     "session-current": ("scope",),
-    "scope list": (),
+    "scope list": ("json",),
     "tag list": (),
     "connect": ("path", "name"),
     "disconnect": ("name",),
@@ -50,7 +50,7 @@ def options(verb):
             continue
         if option in POSITIONAL or (option == "name" and verb != "connect"):
             parser.add_argument(option)
-        elif option in ("no-embed", "status", "reembed"):
+        elif option in ("no-embed", "status", "reembed", "json"):
             parser.add_argument(f"--{option}", action="store_true")
         else:
             parser.add_argument(f"--{option}")
@@ -158,6 +158,9 @@ def run(verb, given, registry, server, call):
         case "query" | "search" | "similar":
             rows = call(verb, made)["rows"]
             show(rows) if rows else print("No results found.")
+        case "scope list":
+            values = call("scope_list", {"shelf": given["shelf"]})["values"]
+            show(values) if values else print(f"No scopes in shelf '{given['shelf']}'.")
         case "backfill" if given["status"]:
             show(call("shelf_status", {"shelf": given["shelf"]})["debt"])
         case "backfill":
