@@ -320,7 +320,7 @@ class Companion:
         settings = self.settings_window
         tell = settings.shelves.tell if settings is not None and settings.has("Shelves") else None
         self._tell(tr("Finishing what is being written, then switching to {name}…", name=name))
-        self._act("shelf", lambda: self.engine.use_shelf(name), tell, "settings" if tell is not None else "desktop")
+        self._act("shelf", lambda: self.engine.recording.use(name), tell, "settings" if tell is not None else "desktop")
 
     def _remove(self, everything: bool) -> None:
         """Quit, and let whoever runs us take everything back once nothing works on it any more."""
@@ -435,7 +435,7 @@ class Companion:
             await asyncio.sleep(LISTS_PAUSE)
 
     async def _show_lists(self) -> None:
-        shelves = await self.engine.shelves()
+        shelves = await self.engine.recording.shelves()
         self.menu.show_shelves(shelves)
         settings: SettingsDesk | None = self._open.desk("settings")
         if settings is not None:

@@ -56,5 +56,5 @@ class ReviewDesk:
         return next((card.title for card in self.window.cards() if card.item.key == key), "")
 
     async def _take_over(self) -> str:
-        count = await self._engine.import_plugin()
+        count = await self._engine.recording.take_over()
         return trn("{n} conversation was taken over", "{n} conversations were taken over", count)

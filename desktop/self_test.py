@@ -58,7 +58,7 @@ class SelfTest:
         await self.engine.answer("all")
         await self.engine.catch_up(everything=True)
         await self.engine.drained()
-        made = self.engine.written()[0]
+        made = self.engine.recording.written()[0]
         if not made:
             raise RuntimeError("nothing was written")
         return ", ".join(f"{count} {kind}" for kind, count in sorted(made.items()))
@@ -67,7 +67,7 @@ class SelfTest:
         """The built-in route makes a summary, which is found on the shelf again."""
         await self.engine.summarise(SESSION)
         await self.engine.drained()
-        found = await self.engine.content(SESSION, fresh=True)
+        found = await self.engine.summaries.content(SESSION, fresh=True)
         if not found.summaries:
             raise RuntimeError("the summary is not on the shelf")
         return f"{len(found.summaries)} summary"

@@ -91,7 +91,7 @@ class SettingsDesk:
     async def _show_page(self) -> None:
         """What the page turned to needs to know."""
         if self.window.page() == "Shelves" and self._shelves is not None:
-            await self._shelves.show(await self._engine.shelves())
+            await self._shelves.show(await self._engine.recording.shelves())
         elif self.window.page() == "Agents" and self._agents is not None:
             await self._agents.show()
         else:

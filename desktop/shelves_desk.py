@@ -63,11 +63,11 @@ class ShelvesDesk:
         self._looked_at = float("-inf")
 
     async def _connect(self, path: str) -> str:
-        row = await self._engine.connect_shelf(Path(path))
+        row = await self._engine.recording.connect(Path(path))
         return tr("{name} is connected. Choose Use this shelf to record there.", name=row.name)
 
     async def _disconnect(self, name: str) -> str:
-        await self._engine.disconnect_shelf(name)
+        await self._engine.recording.disconnect(name)
         return tr("{name} is disconnected. Its folder is untouched.", name=name)
 
     async def _create(self, name: str) -> str:

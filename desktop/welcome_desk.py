@@ -45,7 +45,7 @@ class WelcomeDesk:
         self._act(name, work, self.window.tell)
 
     async def _shelves(self) -> None:
-        self.window.show_shelves(await self._engine.shelves())
+        self.window.show_shelves(await self._engine.recording.shelves())
 
     async def _found(self) -> None:
         found = await self._engine.found()
@@ -61,7 +61,7 @@ class WelcomeDesk:
         engine = self._engine
         shelf = answer.shelf
         if answer.folder:
-            shelf = (await engine.connect_shelf(Path(answer.folder))).name
+            shelf = (await engine.recording.connect(Path(answer.folder))).name
         if answer.route is not None:
             others = [row for row in engine.settings.get(MODELS) if not _same(row, answer.route)]
             engine.settings.set(MODELS, [answer.route, *others])

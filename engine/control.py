@@ -78,20 +78,20 @@ async def _dispatch(engine: "Engine", method: str, params: dict[str, Any]) -> An
         case "summarise":
             return asdict(await engine.summarise(str(params["session"])))
         case "backlog":
-            return asdict(await engine.backlog())
+            return asdict(await engine.summaries.backlog())
         case "summarise-backlog":
-            return {"queued": await engine.summarise_backlog()}
+            return {"queued": await engine.summaries.summarise_backlog()}
         case "takeover":
-            return {"conversations": await engine.import_plugin(str(params["name"]))}
+            return {"conversations": await engine.recording.take_over(str(params["name"]))}
         case "shelves":
-            return [asdict(row) for row in await engine.shelves()]
+            return [asdict(row) for row in await engine.recording.shelves()]
         case "use":
-            await engine.use_shelf(str(params["name"]))
+            await engine.recording.use(str(params["name"]))
             return {"shelf": params["name"]}
         case "connect":
-            return asdict(await engine.connect_shelf(Path(str(params["path"])), str(params.get("name", ""))))
+            return asdict(await engine.recording.connect(Path(str(params["path"])), str(params.get("name", ""))))
         case "disconnect":
-            await engine.disconnect_shelf(str(params["name"]))
+            await engine.recording.disconnect(str(params["name"]))
             return {"shelf": params["name"]}
         case "export":
             destination = Path(str(params["path"]))

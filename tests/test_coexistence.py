@@ -66,19 +66,19 @@ async def test_while_the_plugin_is_at_work_nothing_is_written_and_why_is_said(si
         await one.drained()
         problem = next(problem for problem in (await one.refresh()).problems if problem.key == "plugin")
         assert "plugin" in problem.title and "default" in problem.message and problem.action
-        assert not (tmp_path / "shelf").exists() and one.written() == ({}, {})
+        assert not (tmp_path / "shelf").exists() and one.recording.written() == ({}, {})
         if sign == "row":
             row.write_text(f"{ROW}  disabled: true\n")
         else:
             os.utime(state, (1000, 1000))
-        await one._mind_plugin()
+        await one.recording.mind_plugin()
         assert problems(one) == []
         await one.catch_up(everything=True)
         await one.drained()
-        assert one.written()[0]["msg"] == 4
+        assert one.recording.written()[0]["msg"] == 4
         row.write_text(ROW)
-        await one._mind_plugin()
-        assert problems(one) == ["plugin"] and one._work is None
+        await one.recording.mind_plugin()
+        assert problems(one) == ["plugin"] and one.recording.work is None
 
 
 async def test_a_plugin_for_another_shelf_is_in_nobodys_way(tmp_path: Path) -> None:
@@ -87,7 +87,7 @@ async def test_a_plugin_for_another_shelf_is_in_nobodys_way(tmp_path: Path) -> N
     async with engine(tmp_path) as one:
         await one.catch_up(everything=True)
         await one.drained()
-        assert problems(one) == [] and one.written()[0]["msg"] == 4
+        assert problems(one) == [] and one.recording.written()[0]["msg"] == 4
 
 
 async def test_the_built_in_shelf_is_ours_alone(tmp_path: Path) -> None:
@@ -96,7 +96,7 @@ async def test_the_built_in_shelf_is_ours_alone(tmp_path: Path) -> None:
     async with engine(tmp_path, built_in=True) as one:
         await one.catch_up(everything=True)
         await one.drained()
-        assert problems(one) == [] and one.written()[0]["msg"] == 4
+        assert problems(one) == [] and one.recording.written()[0]["msg"] == 4
 
 
 async def test_log_13_what_the_plugin_recorded_is_not_recorded_again(tmp_path: Path) -> None:
@@ -115,21 +115,21 @@ async def test_log_13_what_the_plugin_recorded_is_not_recorded_again(tmp_path: P
     os.utime(state, (1000, 1000))
     before = state.read_bytes()
     async with engine(tmp_path) as one:
-        assert await one.plugin_conversations() == 2
-        assert await one.import_plugin() == 1
+        assert await one.recording.to_take_over() == 2
+        assert await one.recording.take_over() == 1
         await one.catch_up(everything=True)
         await one.drained()
-        work = one._work
+        work = one.recording.work
         assert work is not None
         mark = await work.context.progress.get("default", "session-1", 4)
         assert (mark.logged_seq, mark.consolidated_seq, mark.pending_tokens) == (log.seq, done - 1, 12)
         # The third question and its answer are new, and so is the other conversation.
-        assert one.written()[0]["msg"] == 4
+        assert one.recording.written()[0]["msg"] == 4
         names = [f"msg-session-1-{number}" for number in range(6)]
         assert [await work.writer.exists(name) for name in names] == [False] * 4 + [True] * 2
-        assert await one.plugin_conversations() == 0
+        assert await one.recording.to_take_over() == 0
         with pytest.raises(UserFixable, match="nothing to take over"):
-            await one.import_plugin()
+            await one.recording.take_over()
     assert state.read_bytes() == before
 
 
@@ -145,13 +145,13 @@ async def test_what_the_plugin_did_is_offered_once_and_not_taken_while_it_is_at_
         os.utime(state, (1000, 1000))
         for _ in range(3):
             row.write_text(ROW)
-            await one._mind_plugin()
+            await one.recording.mind_plugin()
             with pytest.raises(UserFixable, match="default"):
-                await one.import_plugin()
+                await one.recording.take_over()
             row.unlink()
-            await one._mind_plugin()
+            await one.recording.mind_plugin()
         assert [(notice.key, notice.offer) for notice in told if notice.offer] == [("plugin-progress", "take-over")]
-        assert await one.import_plugin() == 1
+        assert await one.recording.take_over() == 1
 
 
 async def test_a_mark_beyond_the_end_of_the_log_hides_nothing_that_is_said_later(tmp_path: Path) -> None:
@@ -162,10 +162,10 @@ async def test_a_mark_beyond_the_end_of_the_log_hides_nothing_that_is_said_later
     state.write_text(json.dumps({"unit": {"name": "hypatia_auto_memory"}, "tables": tables}))
     os.utime(state, (1000, 1000))
     async with engine(tmp_path) as one:
-        assert await one.import_plugin() == 1
+        assert await one.recording.take_over() == 1
         log.user("later?")
         log.assistant("later!")
         log.end_turn()
         await one.catch_up(everything=True)
         await one.drained()
-        assert one.written()[0]["msg"] == 2
+        assert one.recording.written()[0]["msg"] == 2

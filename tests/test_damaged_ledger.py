@@ -27,11 +27,11 @@ async def test_damage_found_after_the_start_stops_the_recording(tmp_path: Path) 
         async with asyncio.timeout(30):
             while not any(one.key == "ledger" for one in (await engine.refresh()).problems):  # noqa: ASYNC110
                 await asyncio.sleep(0.02)
-            while engine._work is not None:  # noqa: ASYNC110 - the end of its work is nobody's to wait for
+            while engine.recording.work is not None:  # noqa: ASYNC110 - the end of its work is nobody's to wait for
                 await asyncio.sleep(0.02)
         (problem,) = [one for one in engine.status().problems if one.key == "ledger"]
         assert "damaged" in problem.title and "Move this file away" in problem.action
         await engine.catch_up(everything=True)
-        assert engine.written() == ({}, {})
+        assert engine.recording.written() == ({}, {})
     finally:
         await engine.stop()

@@ -54,7 +54,7 @@ async def _first_run(folder: Path) -> None:
         await engine.answer("all")
         await engine.catch_up(everything=True)
         await engine.drained()
-        work = engine._work
+        work = engine.recording.work
         assert work is not None
         for ordinal in (0, 1):
             await work.writer.delete_message(f"msg-session-lost-{ordinal}", "session-lost")
@@ -69,24 +69,24 @@ async def _first_run(folder: Path) -> None:
 async def test_each_switch_stops_its_own_part_only(off: str, tmp_path: Path) -> None:
     await _first_run(tmp_path)
     async with _engine(_home(tmp_path, **({off: False} if off else {}))) as engine:
-        work = engine._work
+        work = engine.recording.work
         assert work is not None
         await engine.catch_up(everything=True)
         await engine.drained()
         assert await work.writer.exists("msg-session-lost-0") is (off != "reconcileOnStartup")
         rows = await work.context.progress.of_session("default", "session-gone")
         assert bool(rows) is (off == "pruneVanishedSessions")
-        price = await engine.backlog()
+        price = await engine.summaries.backlog()
         assert (price.conversations, price.calls, price.free) == (2, 2, True)
-        await engine._summarise_rests(work)
+        await engine.summaries.summarise_rests(work)
         await engine.drained()
-        left = (await engine.backlog()).conversations
+        left = (await engine.summaries.backlog()).conversations
         assert left == (2 if off == "backfillConsolidation" else 0)
         if left:
-            assert await engine.summarise_backlog() == 2
+            assert await engine.summaries.summarise_backlog() == 2
             await engine.drained()
-            assert (await engine.backlog()).conversations == 0
-        await engine._summarise_rests(work)
+            assert (await engine.summaries.backlog()).conversations == 0
+        await engine.summaries.summarise_rests(work)
         assert await engine.task_care.all() == []
 
 
@@ -99,18 +99,18 @@ async def test_what_fell_silent_while_we_run_is_no_matter_of_the_limit_per_proje
         await engine.answer("all")
         await engine.catch_up(everything=True)
         await engine.drained()
-        work = engine._work
+        work = engine.recording.work
         assert work is not None
-        engine._began += 10 * 3600  # the machine runs since later than these were written …
-        await engine._summarise_rests(work)
+        engine.summaries._began += 10 * 3600  # the machine runs since later than these were written …
+        await engine.summaries.summarise_rests(work)
         assert await engine.task_care.all() == []
-        engine._began -= 20 * 3600  # … and since before
+        engine.summaries._began -= 20 * 3600  # … and since before
         for log_path in (tmp_path / "dsh").rglob("*.zstd"):
-            os.utime(log_path, (engine._began, engine._began))
+            os.utime(log_path, (engine.summaries._began, engine.summaries._began))
         await engine.catch_up(everything=True)
-        await engine._summarise_rests(work)
+        await engine.summaries.summarise_rests(work)
         await engine.drained()
-        assert (await engine.backlog()).conversations == 0
+        assert (await engine.summaries.backlog()).conversations == 0
 
 
 async def test_a_wake_up_looks_at_the_logs_once(tmp_path: Path) -> None:
@@ -123,11 +123,11 @@ async def test_a_wake_up_looks_at_the_logs_once(tmp_path: Path) -> None:
         log.assistant("On Monday.")
         log.end_turn()
         sweeps = []
-        engine.following = True  # without a watch, which would see it by itself
+        engine.follower.on = True  # without a watch, which would see it by itself
         engine.bus.subscribe(lambda event: sweeps.append(event) if isinstance(event, MessagesLogged) else None)
-        await engine.woke_up()
+        await engine.heartbeat.woke_up()
         while not sweeps:  # noqa: ASYNC110 - the sweep is nobody's to wait for
             await asyncio.sleep(0.01)
         await engine.drained()
-        assert engine.written()[0]["msg"] == 4 and len(sweeps) == 1
-        assert not engine._gap.passed()
+        assert engine.recording.written()[0]["msg"] == 4 and len(sweeps) == 1
+        assert not engine.heartbeat._gap.passed()

@@ -53,7 +53,7 @@ async def engine(folder: Path, binaries: str = "built-in", **settings: str) -> A
 
 
 async def names(one: Engine) -> dict[str, bool]:
-    return {row.name: row.active for row in await one.shelves()}
+    return {row.name: row.active for row in await one.recording.shelves()}
 
 
 async def test_a_shelf_is_made_beside_the_others_or_in_an_empty_folder(tmp_path: Path) -> None:
@@ -76,7 +76,7 @@ async def test_the_shelf_in_use_keeps_its_place_under_another_name(tmp_path: Pat
     log = say(tmp_path)
     async with engine(tmp_path) as one:
         await one.shelf_care.create("work")
-        await one.use_shelf("work")
+        await one.recording.use("work")
         await one.answer("all")
         await one.catch_up(everything=True)
         await one.drained()
@@ -92,7 +92,7 @@ async def test_the_shelf_in_use_keeps_its_place_under_another_name(tmp_path: Pat
         await one.catch_up(everything=True)
         await one.drained()
         assert await recorded(one) == before + 2
-        written, already = one.written()
+        written, already = one.recording.written()
         assert (written["msg"], already.get("msg", 0)) == (2, 0), "nothing is recorded again"
         tables = ("watermark", "session_node", "shelf_choice", "logged_day")
         for table in tables:
@@ -100,30 +100,30 @@ async def test_the_shelf_in_use_keeps_its_place_under_another_name(tmp_path: Pat
             assert [shelf for (shelf,) in rows] == ["default", "office"], table
     async with engine(tmp_path) as one:
         assert await names(one) == {"default": False, "office": True}
-        assert one.written()[0].get("msg", 0) == 0
+        assert one.recording.written()[0].get("msg", 0) == 0
 
 
 async def test_a_shelf_not_in_use_takes_its_progress_along(tmp_path: Path) -> None:
     say(tmp_path)
     async with engine(tmp_path) as one:
         await one.shelf_care.create("work")
-        await one.use_shelf("work")
+        await one.recording.use("work")
         await one.answer("all")
         await one.catch_up(everything=True)
         await one.drained()
-        await one.use_shelf("default")
+        await one.recording.use("default")
         assert (await one.shelf_care.rename("work", "attic")).active is False
-        await one.use_shelf("attic")
+        await one.recording.use("attic")
         await one.catch_up(everything=True)
         await one.drained()
-        assert one.written()[0].get("msg", 0) == 0
+        assert one.recording.written()[0].get("msg", 0) == 0
 
 
 async def test_a_name_that_cannot_be_taken_changes_nothing(tmp_path: Path) -> None:
     say(tmp_path)
     async with engine(tmp_path) as one:
         await one.shelf_care.create("work")
-        await one.use_shelf("work")
+        await one.recording.use("work")
         for old, new, said in (
             ("work", "default", "another shelf named “default”"),
             ("work", "two words", "holds a space"),
@@ -144,15 +144,15 @@ async def test_a_renaming_that_was_interrupted_is_finished_at_the_next_start(tmp
     say(tmp_path)
     async with engine(tmp_path) as one:
         await one.shelf_care.create("work")
-        await one.use_shelf("work")
+        await one.recording.use("work")
         await one.answer("all")
         await one.catch_up(everything=True)
         await one.drained()
         path = str(one.home.shelves / "work")
-        await one._close_shelf()
+        await one.recording._close()
         plan = {"old": "work", "new": "office", "path": path}
         if step != "planned":
-            await one._client.request("companion/rename", {"name": "work", "new": "office"})
+            await one.recording.client.request("companion/rename", {"name": "work", "new": "office"})
         if step in ("noted as named", "set"):
             plan |= {"named": True}
         await one._logs.set_state("shelf_rename", json.dumps(plan))
@@ -162,7 +162,7 @@ async def test_a_renaming_that_was_interrupted_is_finished_at_the_next_start(tmp
     async with engine(tmp_path) as one:
         assert await names(one) == {"default": False, "office": True}
         assert one.settings.get("shelf") == "office"
-        assert one.written()[0].get("msg", 0) == 0
+        assert one.recording.written()[0].get("msg", 0) == 0
         assert await one._logs.state("shelf_rename") is None
 
 
@@ -184,7 +184,7 @@ async def test_a_hypatia_shelf_is_renamed_also_when_only_half_was_done(tmp_path:
         assert await names(one) == {"default": True, "office": False}
         plan = {"old": "office", "new": "attic", "path": str(tmp_path / "w")}
         await one._logs.set_state("shelf_rename", json.dumps(plan))
-        await one.disconnect_shelf("office")
+        await one.recording.disconnect("office")
         await one.shelf_care.finish_rename()
         assert await names(one) == {"default": True, "attic": False}
 
@@ -202,10 +202,10 @@ async def test_the_road_to_hypatia_is_changed_while_it_is_used(tmp_path: Path) -
     async with engine(tmp_path, program, transport="cli") as one:
         assert "mcp" not in verbs()
         one.settings.set("transport", "mcp")
-        await one._client.call("knowledge_get", {"name": "msg-session-1-0"})
+        await one.recording.client.call("knowledge_get", {"name": "msg-session-1-0"})
         assert verbs() == {"mcp"}
         one.settings.set("transport", "cli")
-        await one._client.call("knowledge_get", {"name": "msg-session-1-0"})
+        await one.recording.client.call("knowledge_get", {"name": "msg-session-1-0"})
         assert verbs() == {"knowledge-get"}
         with pytest.raises(UserFixable, match="auto, mcp, cli"):
             one.settings.set("transport", "http")
@@ -256,9 +256,9 @@ async def test_health_and_embedding_with_progress(tmp_path: Path) -> None:
                 await care.embed("default")
             (tmp_path / "m").mkdir()
             (tmp_path / "m" / "shelf.toml").write_text(toml(endpoint), "utf-8")
-            await one.connect_shelf(tmp_path / "m", "meaning")
+            await one.recording.connect(tmp_path / "m", "meaning")
             for number in range(150):
-                await one._client.call("knowledge_create", {"name": f"n{number}", "shelf": "meaning"})
+                await one.recording.client.call("knowledge_create", {"name": f"n{number}", "shelf": "meaning"})
             before = await care.health("meaning")
             assert (before.pending, before.semantic_off, before.embedder) == (
                 150, "", "the remote API model test-embed",
@@ -275,7 +275,7 @@ async def test_health_and_embedding_with_progress(tmp_path: Path) -> None:
 
             # Another model: said, and made anew only when asked for.
             (tmp_path / "m" / "shelf.toml").write_text(toml(endpoint, model="other"), "utf-8")
-            await one._client.restart()
+            await one.recording.client.restart()
             changed = await care.health("meaning")
             assert changed.model_changed and changed.pending == 0
             with pytest.raises(UserFixable, match="another model"):
@@ -291,9 +291,9 @@ async def test_a_long_job_is_stopped_and_goes_on_later(tmp_path: Path) -> None:
             care = one.shelf_care
             (tmp_path / "m").mkdir()
             (tmp_path / "m" / "shelf.toml").write_text(toml(endpoint), "utf-8")
-            await one.connect_shelf(tmp_path / "m", "meaning")
+            await one.recording.connect(tmp_path / "m", "meaning")
             for number in range(200):
-                await one._client.call("knowledge_create", {"name": f"n{number}", "shelf": "meaning"})
+                await one.recording.client.call("knowledge_create", {"name": f"n{number}", "shelf": "meaning"})
             assert care.stop() is False
 
             def stop(_: Event) -> None:

@@ -118,10 +118,10 @@ async def _until(stop: asyncio.Event, engine: "Engine") -> None:
 
 
 async def _report(engine: "Engine", seconds: float) -> dict[str, Any]:
-    written, already = engine.written()
+    written, already = engine.recording.written()
     totals = await engine.model_care.totals()
     status = await engine.refresh()
-    swept = engine.swept
+    swept = engine.follower.swept
     damaged = sum(swept.statuses.get(word, 0) for word in ("damaged", "diverged", "held", "mismatch"))
     return {
         "sessions": {

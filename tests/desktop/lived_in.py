@@ -118,7 +118,7 @@ async def _past(engine: Engine, now: float) -> None:
     """Five weeks of figures: messages, calls and older entries of the shelf."""
     chance = random.Random(5)
     history = History(engine._ledger)
-    shelf = (await engine.shelves())[0]
+    shelf = (await engine.recording.shelves())[0]
     entries: list[tuple[str, str]] = []
     for days_ago in range(DAYS - 1, 0, -1):
         day = date.today() - timedelta(days=days_ago)

@@ -154,7 +154,7 @@ async def test_pressing_on_while_something_is_broken_is_answered(tmp_path: Path,
             assert window.file.isVisible()
             window.file.button.setEnabled(False)  # it would open a program of the machine
         else:
-            await one.engine._client.close()
+            await one.engine.recording.client.close()
         await press_on(chance, one, 120)
         assert one.companion.open_settings("Models").isVisible()
         if broken == "settings":

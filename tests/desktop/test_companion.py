@@ -115,14 +115,14 @@ async def test_view_31_a_listing_that_fails_leaves_the_last_one_and_is_asked_for
         program, away = hypatia_program(tmp_path), tmp_path / "away"
         one.engine.settings.set("binaries", [program])
         await until(lambda: one.engine.status().server == "hypatia")
-        await one.engine.connect_shelf(tmp_path / "second")
+        await one.engine.recording.connect(tmp_path / "second")
         await until(lambda: "second" in listed())
         Path(program).rename(away)
         one.companion.menu.aboutToShow.emit()
         await until(lambda: one.companion.said)
         assert {"default", "second"} <= set(listed())
         away.rename(program)
-        await one.engine.connect_shelf(tmp_path / "another")
+        await one.engine.recording.connect(tmp_path / "another")
         one.companion.menu.aboutToShow.emit()
         await until(lambda: "another" in listed())
 

@@ -45,7 +45,7 @@ async def summarised(one: Living, until: Any, session_id: str = "session-1") -> 
     """Wait until all of a conversation has its summary."""
 
     async def done() -> bool:
-        state = await one.engine.session(session_id)
+        state = await one.engine.summaries.state(session_id)
         return state.known and state.caught_up
 
     while not await done():  # noqa: ASYNC110

@@ -69,7 +69,7 @@ async def test_a_shelf_is_made_named_and_named_back(tmp_path, until: Callable) -
         shelves.create_button.click()
         answer_text(shelves, "two words")
         await until(lambda: "two words" not in shelves.line.text() and "name" in shelves.line.text())
-        assert len(await one.engine.shelves()) == 2
+        assert len(await one.engine.recording.shelves()) == 2
 
 
 async def test_a_shelf_is_exported_and_read_into_another(tmp_path, until: Callable) -> None:

@@ -59,11 +59,11 @@ async def test_a_disconnected_shelf_is_connected_again(tmp_path: Path, until: Ca
         await until(lambda: "is connected" in window.shelves.line.text())
         window.shelves.disconnect_shelf.emit("second")
         await until(lambda: window.undo.text.text() == "The shelf “second” was disconnected.")
-        assert [row.name for row in await one.engine.shelves()] == ["default"]
+        assert [row.name for row in await one.engine.recording.shelves()] == ["default"]
         window.undo.undo.click()
         window.undo.undo.click()  # twice is once
         await until(window.undo.isHidden)
-        rows = await one.engine.shelves()
+        rows = await one.engine.recording.shelves()
         assert [(row.name, row.path) for row in rows] == [
             ("default", rows[0].path),
             ("second", str(tmp_path / "second")),
@@ -79,7 +79,7 @@ async def test_a_discarded_task_comes_back_and_can_be_retried(tmp_path: Path, un
             await until(lambda: one.engine.status().failed == 1)
             [task] = await one.engine.task_care.failed()
             attempts = await one.engine.task_care.attempts(task.task_id)
-            before = await one.engine.session("session-1")
+            before = await one.engine.summaries.state("session-1")
             assert await one.engine.task_care.discard(task.task_id)
             one.companion.open_review()
             review = one.companion.review_window
@@ -91,7 +91,7 @@ async def test_a_discarded_task_comes_back_and_can_be_retried(tmp_path: Path, un
             await until(lambda: len(review.cards()) == 1)
             assert await one.engine.task_care.failed() == [task]
             assert await one.engine.task_care.attempts(task.task_id) == attempts and attempts
-            after = await one.engine.session("session-1")
+            after = await one.engine.summaries.state("session-1")
             assert (after.consolidated_seq, after.failed) == (before.consolidated_seq, 1)
             await until(lambda: one.engine.status().failed == 1)
             assert await one.engine.task_care.retry(task.task_id)

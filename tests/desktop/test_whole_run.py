@@ -57,7 +57,7 @@ async def test_from_the_first_start_to_quit(tmp_path: Path, language: str, schem
                 {"provider": "deepseek", "model": "working", "baseUrl": working.url},
             ],
         )
-        await engine.connect_shelf(second)
+        await engine.recording.connect(second)
         await engine.stop()
         async with real_desktop(tmp_path, dark=scheme == "dark") as desktop:
             shows = desktop.shows

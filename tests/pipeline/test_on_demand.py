@@ -153,24 +153,24 @@ async def test_what_is_off_stays_off(off: str, tmp_path: Path) -> None:
         one.settings.set(off, False)
         result = await one.summarise("session-1")
         assert (result.queued, result.reason, result.from_seq, result.to_seq) == (False, "disabled", 0, 0)
-        assert await one.tasks() == []
+        assert await one.task_care.all() == []
 
 
 async def test_view_22_a_look_at_the_state_leaves_the_content(tmp_path: Path) -> None:
     async with engine(tmp_path) as one:
-        before = await one.session("session-1")
+        before = await one.summaries.state("session-1")
         assert (before.known, before.caught_up, before.session_node, before.failed) == (True, False, True, 0)
         assert before.pending_tokens > 0 and before.gap == before.logged_seq
-        assert (await one.content("session-1")).summaries == ()
+        assert (await one.summaries.content("session-1")).summaries == ()
         await one.summarise("session-1")
         await one.drained()
         # The reading of a moment ago is out of date, because a task has settled.
-        content = await one.content("session-1")
+        content = await one.summaries.content("session-1")
         assert [entry.tier for entry in content.summaries] == [1] and content.error == ""
-        after = await one.session("session-1")
+        after = await one.summaries.state("session-1")
         assert after.caught_up and after.updated_at > before.updated_at and after.pending_tokens == 0
-        assert await one.content("session-1") is content
-        unknown = await one.session("session-9")
+        assert await one.summaries.content("session-1") is content
+        unknown = await one.summaries.state("session-9")
         assert (unknown.known, unknown.caught_up) == (False, True)
 
 
@@ -178,13 +178,13 @@ async def test_aux_17_a_live_setting_counts_at_once_and_a_shelf_is_opened_after_
     tmp_path: Path,
 ) -> None:
     async with engine(tmp_path) as one:
-        first = one._work
+        first = one.recording.work
         assert first is not None
         one.settings.set("queue.concurrency", 4)
-        assert one._work is first and one._configured.queue().concurrency == 4
-        await one.connect_shelf(tmp_path / "second", "second")
-        await one.use_shelf("second")
-        second = one._work
+        assert one.recording.work is first and one._configured.queue().concurrency == 4
+        await one.recording.connect(tmp_path / "second", "second")
+        await one.recording.use("second")
+        second = one.recording.work
         assert second is not None and second is not first and second.shelf == "second"
         await first.queue.enqueue("consolidate", "session-1", 4, 0, 9, "demo")
         assert await first.queue.tasks() == []  # it takes nothing any more

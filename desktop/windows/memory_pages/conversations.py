@@ -197,8 +197,8 @@ class ConversationsPage(Page):
         engine = self.engine
         return Whole(
             await engine.browsing.conversations.detail(session_id),
-            await engine.session(session_id),
-            await engine.content(session_id),
+            await engine.summaries.state(session_id),
+            await engine.summaries.content(session_id),
         )
 
     def _summarise(self) -> None:

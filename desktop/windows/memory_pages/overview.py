@@ -111,7 +111,7 @@ class OverviewPage(Page):
         self._show_status()
         self._show_models()
         self.ask("figures", self.engine.browsing.figures.read, self._show_figures)
-        self.ask("backlog", self.engine.backlog, self._show_backlog)
+        self.ask("backlog", self.engine.summaries.backlog, self._show_backlog)
         self.ask("use", self.engine.model_care.standing, self._show_use)
         if not self._drawing:
             self._drawing = True
@@ -274,7 +274,7 @@ class OverviewPage(Page):
         self.do("summarise all", self._summarised)
 
     async def _summarised(self) -> str:
-        queued = await self.engine.summarise_backlog()
+        queued = await self.engine.summaries.summarise_backlog()
         return trn("{n} summary is being made", "{n} summaries are being made", queued)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
