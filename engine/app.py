@@ -408,10 +408,7 @@ class Engine:
 
     async def _look(self) -> Status:
         work = self._work()
-        if work is not None:
-            self._notices.held_up(await work.queue.stuck(), work.queue.is_running)
-        else:
-            self._notices.held_up(None, lambda _: False)
+        self._notices.held_up(await self.task_care.held_up(self._notices.held))
         return await self._overview.status(
             shelf=self.settings.get("shelf"),
             server=self._client().server_name,

@@ -51,12 +51,17 @@ class Notices:
         if self._problems.pop(key, None) is not None:
             self._changed()
 
-    def held_up(self, task: Task | None, is_running: Callable[[str], bool]) -> None:
+    @property
+    def held(self) -> str:
+        """Id of the task whose cause is told now; empty where nothing is held up."""
+        return self._held[0] if self._held is not None else ""
+
+    def held_up(self, task: Task | None) -> None:
         """What keeps tasks from running although nobody has to decide on them: a shelf that is gone, a full disk.
 
-        `task` is the oldest of them. While one of them is tried again its cause stands, so that it is told only once.
+        `task` is one of them. While it is tried again, without an error, its cause stands: it is told only once.
         """
-        if self._held is not None and is_running(self._held[0]):
+        if task is not None and task.error is None:
             return
         title, _, message = (task.error or "").partition(": ") if task is not None else ("", "", "")
         if self._held is not None and self._held[1] != f"held up: {title}":

@@ -44,6 +44,19 @@ class TaskCare:
         work = self._work()
         return await self._overview.tasks(await work.queue.tasks("failed", limit=_SHOWN) if work is not None else [])
 
+    async def held_up(self, known: str) -> Task | None:
+        """A task that waits for something a person can do, though nobody has to decide on it; else None.
+
+        The one that is `known` by its id is named as long as it is still so, or is tried again, which its record says
+        by having no error: the oldest one of now would tell of its cause as if it were over.
+        """
+        work, task = await self._find(known) if known else (self._work(), None)
+        if work is None:
+            return None
+        if task is not None and task.status != "failed" and (task.error is None or _is_held(task)):
+            return task
+        return await work.queue.stuck()
+
     async def attempts(self, task_id: str) -> list[Attempt]:
         """The runs of a task that failed, the oldest first: which model, why, and what it used."""
         work, task = await self._find(task_id)
@@ -94,3 +107,7 @@ class TaskCare:
         except ValueError:
             return work, None
         return work, await work.queue.task(*key)
+
+
+def _is_held(task: Task) -> bool:
+    return task.action != "" and task.attempts == 0

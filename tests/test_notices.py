@@ -36,11 +36,10 @@ STOPPED = _held("The shelf server stopped: It ended.", "It is tried again by its
 
 
 class _Told:
-    """Notices, what they said, and the task that is tried again just now."""
+    """Notices and what they said."""
 
     def __init__(self) -> None:
         self.said: list[tuple[str, bool]] = []
-        self.again = ""
         bus = EventBus()
         bus.subscribe(self._heard)
         self.notices = Notices(bus, lambda: None)
@@ -50,7 +49,7 @@ class _Told:
         self.said.append((event.title, event.quiet))
 
     def look(self, task: Task | None) -> list[str]:
-        self.notices.held_up(task, lambda id_: id_ == self.again)
+        self.notices.held_up(task)
         return [one.title for one in self.notices.problems()]
 
 
@@ -58,9 +57,8 @@ def test_what_holds_tasks_up_is_told_once_however_often_they_are_tried() -> None
     told = _Told()
     full = _held("The disk is full: Nothing fits.")
     assert told.look(full) == ["The disk is full"]
-    told.again = full.id  # while it runs its record says nothing, and another one is the oldest
-    assert told.look(None) == told.look(LOST) == ["The disk is full"]
-    told.again = ""
+    assert told.notices.held == full.id
+    assert told.look(replace(full, status="running", error=None, action="")) == ["The disk is full"]
     assert told.look(full) == told.look(replace(full, session_id="c")) == ["The disk is full"]
     assert told.said == [("The disk is full", False)]
     assert told.look(None) == []

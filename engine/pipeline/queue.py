@@ -180,10 +180,6 @@ class Queue:
         """The oldest record that waits for something a person can do, though nobody has to decide on it."""
         return await self._records.stuck()
 
-    def is_running(self, task_id: str) -> bool:
-        """Whether a record is at work now."""
-        return any(str(key) == task_id for key in self._running.values())
-
     async def is_logging(self) -> bool:
         """Whether anything waits to be recorded, or is being."""
         return await self._records.count_waiting(("log-message",)) > 0
