@@ -226,7 +226,7 @@ async def test_a_hypatia_that_makes_all_vectors_anew_holds_nothing_up_and_is_sto
             await until(lambda: begun.exists() and begun.read_text().strip())
             pid = int(begun.read_text())
             assert alive(pid) and care.job is not None
-            assert await one._client.call("knowledge_get", {"name": "msg-session-1-0"})
+            assert await one.recording.client.call("knowledge_get", {"name": "msg-session-1-0"})
             if stops is not None:
                 assert stops()
                 with pytest.raises(JobStopped):
@@ -238,12 +238,12 @@ async def test_a_hypatia_that_makes_all_vectors_anew_holds_nothing_up_and_is_sto
             assert not alive(pid) and care.job is None
             begun.unlink()
         program.write_text(whole)
-        await drop_vectors(one._client, "default")
+        await drop_vectors(one.recording.client, "default")
         asked = json.loads((tmp_path / "hypatia.log").read_text("utf-8").splitlines()[-1])
         assert asked == ["backfill", "--reembed", "--shelf=default"]
         program.write_text(whole.replace("exec env", "echo 'Error: model unavailable: off' >&2; exit 1\nexec env"))
         with pytest.raises(UserFixable, match="Model unavailable"):
-            await drop_vectors(one._client, "default")
+            await drop_vectors(one.recording.client, "default")
         program.write_text(whole)
 
 

@@ -29,7 +29,7 @@ async def test_everything_is_done_without_a_mouse(tmp_path: Path, until) -> None
         engine = await Engine.open(home)
         route = {"provider": "local", "model": "m", "baseUrl": server.url}
         engine.settings.set("consolidation.models", [route])
-        await engine.connect_shelf(tmp_path / "second")
+        await engine.recording.connect(tmp_path / "second")
         await engine.stop()
         async with real_desktop(tmp_path) as desktop:
             program, tray = await desktop.desk.program(), await desktop.tray()
