@@ -25,6 +25,7 @@ from desktop.i18n import number, tr, trn
 from desktop.icons import app_icon
 from desktop.widgets.fields import error_label
 from desktop.widgets.geometry import window_keys
+from desktop.widgets.primary import Primary
 from desktop.widgets.scrolled import Scrolled
 from desktop.widgets.text import GRID, clear, heading, literal, muted, paragraph, spaced
 from desktop.words import cost_words, found_line, offer_words
@@ -69,10 +70,8 @@ class WelcomeWindow(QWidget):
         self._step = muted()
         self.problem, self.error = error_label(), error_label()
         self.pages = QStackedWidget()
-        self.back, self.next = QPushButton(tr("&Back")), QPushButton(tr("&Next"))
-        self.start, self.later = QPushButton(tr("&Start recording")), QPushButton(tr("Not no&w"))
-        self.next.setDefault(True)
-        self.start.setDefault(True)
+        self.back, self.next = QPushButton(tr("&Back")), Primary(tr("&Next"))
+        self.start, self.later = Primary(tr("&Start recording")), QPushButton(tr("Not no&w"))
         self.back.clicked.connect(lambda: self._go(-1))
         self.next.clicked.connect(lambda: self._go(1))
         self.start.clicked.connect(self._answer)

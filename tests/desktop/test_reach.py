@@ -9,8 +9,12 @@ from PySide6.QtWidgets import QApplication, QWidget
 
 from desktop import i18n
 from desktop.autostart import LoginFile
+from desktop.notifications import Past
+from desktop.windows.guide import GuideWindow
+from desktop.windows.past import PastWindow
 from desktop.windows.review import ReviewWindow
 from desktop.windows.settings import SettingsWindow
+from desktop.windows.welcome import WelcomeWindow
 from engine.settings import Settings
 from engine.views import Undoable
 from tests.desktop import samples
@@ -52,14 +56,40 @@ def review_window(tmp_path: Path) -> ReviewWindow:
     return one
 
 
+def welcome_window(tmp_path: Path) -> WelcomeWindow:
+    one = WelcomeWindow(samples.cost)
+    one.show_shelves(samples.SHELVES)
+    one.show_models(samples.OFFERS)
+    one.show_found(samples.FOUND, samples.conversations(time.time()))
+    one.take_folder("/home/alex/a/folder/of/ones/own")
+    one.show_problem("The shelf does not answer. The folder of the shelf default is gone.")
+    one.tell("The shelf is not connected. Connect it in Settings, Shelves.")
+    return one
+
+
+def past_window(tmp_path: Path) -> PastWindow:
+    one = PastWindow()
+    one.show_past([Past(samples.NOW, "Something needs you", "A task failed.", "service")], samples.NOW)
+    return one
+
+
 MAKERS: dict[str, Callable[[Path], QWidget]] = {
     "settings": settings_window,
     "review": review_window,
+    "welcome": welcome_window,
+    "past": past_window,
+    "guide": lambda tmp_path: GuideWindow(),
 }
 
 
 def pages(window: QWidget) -> Iterator[str]:
     """Each page of a window in turn."""
+    if isinstance(window, WelcomeWindow):
+        for step in range(window.pages.count()):
+            yield f"step {step + 1}"
+            window.next.click()
+            QApplication.processEvents()
+        return
     if not isinstance(window, SettingsWindow):
         yield ""
         return
