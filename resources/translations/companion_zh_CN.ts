@@ -43,7 +43,7 @@
     <message><source>A model gets parts of your conversations, secrets hidden, and its provider sees them. A model on this computer sends nothing away. More models, keys and limits are under Settings.</source><translation>模型会收到会话的部分内容（已隐藏机密），其提供方可以看到。本机上的模型不发送任何内容。更多模型、密钥和限额在设置中。</translation></message>
     <message><source>A new shelf</source><translation>新书架</translation></message>
     <message><source>A paragraph in its instructions</source><translation>其说明文件中的一段文字</translation></message>
-    <message><source>A shelf of yours</source><translation>您自己的书架</translation></message>
+    <message><source>A shelf of yours</source><translation>你自己的书架</translation></message>
     <message><source>A skill: when and how to use the memory</source><translation>技能：何时以及如何使用记忆</translation></message>
     <message><source>A summary appears here when enough was said, or when you press Summarise now.</source><translation>内容足够多时，或按“立即总结”后，摘要会显示在这里。</translation></message>
     <message><source>A task of “{name}” was discarded.</source><translation>“{name}”的一个任务已放弃。</translation></message>
@@ -405,7 +405,7 @@
     <message><source>The last {days} are recorded: {amount}.</source><translation>记录最近 {days}：{amount}。</translation></message>
     <message><source>The plots are being drawn…</source><translation>正在绘制图表…</translation></message>
     <message><source>The program had no fault.</source><translation>程序没有出过故障。</translation></message>
-    <message><source>The program itself stays until you remove it the way it was installed.</source><translation>程序本身会保留，直到您按安装时的方式将其移除。</translation></message>
+    <message><source>The program itself stays until you remove it the way it was installed.</source><translation>程序本身会保留，直到你按安装时的方式将其移除。</translation></message>
     <message><source>The program sends nothing else: no statistics, no reports. Passwords and keys are hidden before anything is stored or sent. Memory itself is kept in files on this computer.</source><translation>程序不发送其他任何内容：没有统计，没有报告。密码和密钥在存储或发送前都会被隐藏。记忆本身保存在本机的文件中。</translation></message>
     <message><source>The setting was not taken back</source><translation>设置未能恢复</translation></message>
     <message><source>The settings file has entries that are not known here and are kept: {names}.</source><translation>设置文件中有此处未知的条目，已保留：{names}。</translation></message>
@@ -666,7 +666,7 @@
     <message><source>Choose another shelf.</source><translation>请选择其他书架。</translation></message>
     <message><source>Choose the folder of a shelf.</source><translation>请选择书架的文件夹。</translation></message>
     <message><source>Close other copies of the companion; it tries again.</source><translation>请关闭其他正在运行的副本；会自动重试。</translation></message>
-    <message><source>Codex runs these hooks only after you trusted them: start Codex and answer its question, or type /hooks.</source><translation>Codex 只有在您信任这些钩子后才会运行它们：请启动 Codex 并回答其提问，或输入 /hooks。</translation></message>
+    <message><source>Codex runs these hooks only after you trusted them: start Codex and answer its question, or type /hooks.</source><translation>Codex 只有在你信任这些钩子后才会运行它们：请启动 Codex 并回答其提问，或输入 /hooks。</translation></message>
     <message><source>Conversations are recorded on “{name}”.</source><translation>会话正记录到“{name}”。</translation></message>
     <message><source>Conversations were recorded on another shelf named “{new}”.</source><translation>会话曾记录到另一个名为“{new}”的书架。</translation></message>
     <message><source>Correct it in Settings or in {path}. {used}</source><translation>请在设置中或在 {path} 中更正。{used}</translation></message>
@@ -857,7 +857,7 @@
     <message><source>The shelf server uses much memory</source><translation>书架服务占用内存较多</translation></message>
     <message><source>The shelf was not changed</source><translation>书架未更改</translation></message>
     <message><source>The shelf was not made</source><translation>未能创建书架</translation></message>
-    <message><source>The shelf “{name}” lies in a folder of yours; it stays.</source><translation>书架“{name}”位于您自己的文件夹中，予以保留。</translation></message>
+    <message><source>The shelf “{name}” lies in a folder of yours; it stays.</source><translation>书架“{name}”位于你自己的文件夹中，予以保留。</translation></message>
     <message><source>The summary of “{name}” failed and waits in Review.</source><translation>“{name}”的摘要失败，正在“待处理”中等待。</translation></message>
     <message><source>The system's keyring cannot be used. {why}</source><translation>无法使用系统钥匙串。{why}</translation></message>
     <message><source>The table was not written</source><translation>未能写入表格</translation></message>
