@@ -265,7 +265,13 @@ AGENTS = [
         program="",
         parts=(
             AgentPart("mcp", "absent", ("/home/alex/.dsh/cordis.patch.yml",), True),
-            AgentPart("skill", "taken", ("/home/alex/.dsh/skills",), True, "/home/alex/.dsh/skills has something else under our name"),
+            AgentPart(
+                "skill",
+                "taken",
+                ("/home/alex/.dsh/skills",),
+                True,
+                "/home/alex/.dsh/skills has something else under our name",
+            ),
         ),
     ),
     AgentRow(id="codex", title="Codex", found=False, home="/home/alex/.codex", program="", parts=()),
