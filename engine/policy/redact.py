@@ -67,7 +67,13 @@ _SUFFIX = (
     r"[\w-]{0,30}+)?"
 )
 _NUMBER = r"(?![0-9.]+(?:[\s,;)\]}]|$))"
-_ASSIGN = r"(?:[=:](?![=>~:])|：)"
+_ASSIGN = r"(?:[=:](?![=>~:])|[：＝])"
+_CHINESE_QUOTE = "[“‘「『]?"
+# A value that only chance makes: both cases, and two digits with something between.
+_RANDOM = (
+    r"(?=[a-z0-9+/_=-]{0,80}[A-Z])(?=[A-Z0-9+/_=-]{0,80}[a-z])(?=[A-Za-z+/_=-]{0,80}[0-9]++[A-Za-z+/_=-]{1,80}[0-9])"
+)
+_RUN_END = r"(?![\w.(])"
 _QUOTE = r"(?P<q>\\{0,3}[\"'`])"
 _QUOTED = r"(?:(?!(?<!\\)(?P=q))[^\r\n])"
 _NOT_QUOTED_SECRET = (
@@ -83,13 +89,26 @@ _PEM = r"-{4,5} ?BEGIN (?P<kind>[A-Z0-9 ]{0,40})PRIVATE KEY(?: BLOCK)? ?-{4,5}"
 # Keys that carry their maker's mark: (class, a piece that is always there, shape).
 _VENDORS = (
     ("age", "AGE-SECRET-KEY-1", r"AGE-SECRET-KEY-1[0-9A-Z]{20,}"),
+    ("airtable", "pat", r"\bpat[A-Za-z0-9]{14}\.[0-9a-f]{64}\b"),
     ("alibaba", "LTAI", r"\bLTAI[A-Za-z0-9]{12,30}\b"),
     ("atlassian", "AT", r"\bAT(?:ATT3|CTT3|BB)[A-Za-z0-9_=-]{20,}"),
     ("azure", "Q~", r"(?<![\w~.-])[\w~.-]{3}[0-9]Q~[\w~.-]{31,34}(?![\w~.-])"),
+    ("baidu", "bce-v3/", r"\bbce-v3/ALTAK-[A-Za-z0-9]{10,}/[0-9a-f]{32,}"),
+    ("cerebras", "csk-", r"\bcsk-[A-Za-z0-9]{30,}"),
+    ("cloudflare", "cf", r"\bcf(?:at|ut|k)_[A-Za-z0-9]{30,}"),
+    ("crates", "cio", r"\bcio[A-Za-z0-9]{32}\b"),
     ("databricks", "dapi", r"\bdapi[0-9a-f]{32}\b"),
+    ("deepl", ":fx", r"\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}:fx\b"),
     ("digitalocean", "_v1_", r"\bdo[opr]_v1_[0-9a-f]{32,}"),
+    ("discord", ".", r"(?<![\w.-])[MNO][A-Za-z0-9_-]{23,27}\.[A-Za-z0-9_-]{6}\.[A-Za-z0-9_-]{27,40}(?![\w.-])"),
     ("docker", "dckr_", r"\bdckr_(?:pat|oat)_[A-Za-z0-9_-]{16,}"),
+    ("doppler", "dp.", r"\bdp\.(?:pt|st|ct|sa|scim|audit)\.[A-Za-z0-9._-]{30,}"),
+    ("dropbox", "sl.", r"\bsl\.(?:u\.)?[A-Za-z0-9_-]{60,}"),
+    ("facebook", "EAA", r"\bEAA[A-Za-z0-9_-]{40,}"),
     ("figma", "fig", r"\bfig[dou]_[A-Za-z0-9_-]{20,}"),
+    ("firecrawl", "fc-", r"\bfc-[0-9a-f]{32}\b"),
+    ("fireworks", "fw_", r"\bfw_[A-Za-z0-9]{22,}\b"),
+    ("fly", "fm", r"\bfm[12][ar]?_[A-Za-z0-9+/=_-]{40,}"),
     ("gitlab", "gl", r"\bgl(?:rt|dt|cbt|ptt|ft|soat|imt|agent|oas)-[A-Za-z0-9_-]{16,}"),
     ("google", "AIza", r"AIza[A-Za-z0-9_-]{30,}"),
     ("google", "GOCSPX-", r"\bGOCSPX-[A-Za-z0-9_-]{16,}"),
@@ -97,26 +116,42 @@ _VENDORS = (
     ("google", "1//0", r"\b1//0[A-Za-z0-9_-]{30,}"),
     ("grafana", "gl", r"\bgl(?:sa|c)_[A-Za-z0-9+/=_]{20,}"),
     ("groq", "gsk_", r"\bgsk_[A-Za-z0-9]{16,}"),
+    ("heroku", "HRKU-", r"\bHRKU-[A-Za-z0-9_-]{30,}"),
     ("huggingface", "hf_", r"\bhf_[A-Za-z0-9]{16,}"),
+    ("langsmith", "lsv2_", r"\blsv2_(?:pt|sk)_[0-9a-f]{32}_[0-9a-f]{10}\b"),
     ("linear", "lin_", r"\blin_(?:api|oauth)_[A-Za-z0-9]{16,}"),
+    ("mailchimp", "-us", r"\b[0-9a-f]{32}-us[0-9]{1,2}\b"),
+    ("mailgun", "key-", r"\bkey-[0-9a-f]{32}\b"),
+    ("netlify", "nfp_", r"\bnfp_[A-Za-z0-9]{30,}"),
     ("newrelic", "NRAK-", r"\bNRAK-[A-Z0-9]{16,}"),
     ("notion", "ntn_", r"\bntn_[A-Za-z0-9]{20,}"),
     ("npm", "npm_", r"\bnpm_[A-Za-z0-9]{16,}"),
+    ("nvidia", "nvapi-", r"\bnvapi-[A-Za-z0-9_-]{30,}"),
+    ("openai", "sess-", r"\bsess-[A-Za-z0-9]{40}\b"),
     ("perplexity", "pplx-", r"\bpplx-[A-Za-z0-9]{16,}"),
+    ("pinecone", "pcsk_", r"\bpcsk_[A-Za-z0-9_]{30,}"),
+    ("planetscale", "pscale_", r"\bpscale_(?:tkn|pw|oauth)_[A-Za-z0-9_.=-]{30,}"),
+    ("postman", "PMAK-", r"\bPMAK-[0-9a-f]{24}-[0-9a-f]{34}\b"),
     ("pypi", "pypi-AgE", r"\bpypi-AgE[A-Za-z0-9_-]{10,}"),
     ("replicate", "r8_", r"\br8_[A-Za-z0-9]{20,}"),
+    ("rubygems", "rubygems_", r"\brubygems_[0-9a-f]{40,}\b"),
     ("sendgrid", "SG.", r"\bSG\.[A-Za-z0-9_-]{16,}\.[A-Za-z0-9_-]{16,}"),
     ("sentry", "sntry", r"\bsntry[su]_[A-Za-z0-9+/=_-]{16,}"),
     ("shopify", "shp", r"\bshp(?:at|ca|pa|ss)_[0-9a-fA-F]{16,}"),
     ("slack", "xapp-", r"\bxapp-[A-Za-z0-9-]{10,}"),
     ("slack", "xoxe", r"\bxoxe[.-][A-Za-z0-9.-]{10,}"),
+    ("square", "sq0", r"\bsq0[a-z]{3}-[A-Za-z0-9_-]{22,}"),
     ("stripe", "k_", r"\b[sr]k_(?:live|test)_[A-Za-z0-9]{10,}"),
     ("stripe", "whsec_", r"\bwhsec_[A-Za-z0-9+/=]{16,}"),
     ("supabase", "sb", r"\bsb(?:p|_secret)_[A-Za-z0-9_]{20,}"),
+    ("tavily", "tvly-", r"\btvly-[A-Za-z0-9-]{20,}"),
     ("telegram", ":", r"(?<![0-9])[0-9]{8,10}:[A-Za-z0-9_-]{35}(?![\w-])"),
     ("tencent", "AKID", r"\bAKID[A-Za-z0-9]{13,40}\b"),
+    ("terraform", ".atlasv1.", r"\b[A-Za-z0-9]{14}\.atlasv1\.[A-Za-z0-9_=-]{50,}"),
+    ("together", "tgp_v1_", r"\btgp_v1_[A-Za-z0-9_-]{30,}"),
     ("twilio", "SK", r"\bSK[0-9a-f]{32}\b"),
     ("vault", "hv", r"\bhv[sbr]\.[A-Za-z0-9_-]{20,}"),
+    ("vercel", "vc", r"\bvc[pkiar]_[A-Za-z0-9]{24,}"),
     ("xai", "xai-", r"\bxai-[A-Za-z0-9]{16,}"),
     ("zhipu", ".", r"\b[0-9a-f]{32}\.[A-Za-z0-9]{16}\b"),
 )
@@ -240,6 +275,60 @@ _TABLE: tuple[tuple[str, str, str], ...] = (
         rf"|redis-cli\b(?:(?!\s-a )[^\r\n]){{0,200}}+\s-a )(?P<q>[\"'])?{_PLAIN}"
         r"(?P<secret>(?(q)(?:(?!(?P=q))[^\r\n])+|[^\s\"'`]{4,}))",
     ),
+    (
+        "cli-credential",
+        "sudo -S",
+        r"\becho[ \t]+(?![\"']?\[REDACTED:)(?P<q>[\"'])?(?P<secret>(?(q)(?:(?!(?P=q))[^\r\n])+|[^\s|]+))"
+        r"(?(q)(?P=q))[ \t]*\|[ \t]*sudo -S",
+    ),
+    (
+        "cli-credential",
+        "openssl",
+        rf"\bopenssl\b(?:(?! -k |pass:)[^\r\n]){{0,200}}+(?: -k |pass:){_PLAIN}(?P<secret>[^\s\"'`]{{4,}})",
+    ),
+    (
+        "config-credential",
+        "",
+        rf"\b(?:requirepass|masterauth|psk[ \t]*=)[ \t]*\"?{_PLAIN}(?=[^\s\"]{{0,60}}[0-9])(?P<secret>[^\s\"]{{4,}})",
+    ),
+    ("config-credential", "WIFI:", r"\bWIFI:[^\s]{0,100}?;P:(?!\[REDACTED:)(?P<secret>[^\s;]{4,})"),
+    (
+        "sql-credential",
+        "'",
+        r"(?:[bB](?i:y(?<=identified by))|[pP](?i:assword(?<=with password))|\bPASSWORD)"
+        r"[ \t]+'(?!\[REDACTED:)(?P<secret>[^'\r\n]{4,})'",
+    ),
+    # A name and its value as two fields: environment of a container, a list of variables, an XML setting.
+    (
+        "paired-credential",
+        "alue",
+        rf"{_EITHER}{_SUFFIX}[\"']?[\s,]{{1,40}}[\"']?[vV]alue[\"']?[ \t]*[:=][ \t]*[\"']?"
+        rf"{_PLAIN}(?P<secret>[^\s\"'<>,;}}]{{4,}})",
+    ),
+    (
+        "block-credential",
+        "\n",
+        rf"{_EITHER}{_SUFFIX}[\"']?:[ \t]*(?:[|>][+-]?)?[ \t]*\r?\n[ \t]+"
+        r"(?=[^\s:]{0,60}[0-9])(?=[^\s:]{0,60}[A-Za-z])(?P<secret>[^\s:|`\[\]()<>]{8,})[ \t]*$",
+    ),
+    ("putty", "Private-Lines:", r"Private-Lines: [0-9]+\r?\n(?P<secret>(?:[A-Za-z0-9+/=]+\r?\n?)+)"),
+    (
+        "named-credential",
+        "",
+        rf"{_SPACED_KEY}{_GAP}{_ASSIGN}{_GAP}[\"'`]?{_PLAIN}(?=[^\s]{{0,60}}[0-9])(?=[^\s]{{0,60}}[A-Za-z])(?P<secret>{_BARE}{{8,}})",
+    ),
+    (
+        "random-credential",
+        "",
+        rf"(?:{_EITHER}{_SUFFIX}[ \t]+|[kK](?i:ey){_GAP}{_ASSIGN}{_GAP})[\"'`]?"
+        rf"{_RANDOM}(?P<secret>[A-Za-z0-9+/_=-]{{16,}}+){_RUN_END}",
+    ),
+    (
+        "random-credential",
+        "",
+        rf"\b[pP](?i:ass){_GAP}{_ASSIGN}{_GAP}{_RANDOM}(?P<secret>[A-Za-z0-9+/_=-]{{8,}}+){_RUN_END}",
+    ),
+    ("random-credential", "", r"[kK](?i:ey(?<=private key))[ \t:：=]*+(?P<secret>(?:0x)?[0-9a-fA-F]{64})\b"),
     ("netrc", "machine", r"\bmachine\s+\S+\s+login\s+\S+\s+password\s+(?!\[REDACTED:)(?P<secret>\S+)"),
     (
         "spoken-credential",
@@ -247,7 +336,8 @@ _TABLE: tuple[tuple[str, str, str], ...] = (
         r"(?:\b(?i:(?:password|passphrase|passcode|(?:api|access|secret) key|secret|token)"
         rf"(?: (?:for|of|to)(?: (?:the|our|my))? [\w@.'-]{{1,40}}){{0,2}} (?:is|was)){_GAP}:?{_GAP}"
         r"(?:(?=[\"'`])|(?!(?i:base64|sha|md5|bcrypt|utf)|[0-9]{1,5}\b)(?=[A-Za-z]{0,64}[0-9!@#$%^&*]))"
-        rf"|(?:密码|口令|密钥|私钥|令牌){_GAP}(?:(?:[：:=]|是|为|改成了?|改为了?|设置?为|设成){_GAP}|(?=[!-~]*[0-9])))(?P<q>[\"'`])?{_PLAIN}"
+        rf"|(?:密码|口令|暗号|密钥|私钥|令牌){_GAP}(?:(?:[：:=＝]|是|为|改成了?|改为了?|设置?为|设成){_GAP}"
+        rf"|(?={_CHINESE_QUOTE}[!-~]*[0-9])){_CHINESE_QUOTE})(?P<q>[\"'`])?{_PLAIN}"
         r"(?P<secret>(?(q)(?:(?!(?P=q))[^\r\n])+|(?:(?![\"'`;,])[!-~]){4,}))",
     ),
 )

@@ -154,6 +154,79 @@ OURS = [
     ),
 ]
 
+CHANCE = "k7Qm2Zx9Lp4Rt6Vw8Ys3Bn5Dc1"
+HEX = "0123456789abcdef" * 4
+OURS += [
+    *(
+        (f"vendor-{label}", f"是{text}。", f"是{masked(label)}。")
+        for label, text in (
+            ("airtable", f"pat{LONG[:14]}.{HEX}"),
+            ("baidu", f"bce-v3/ALTAK-{LONG[:21]}/{HEX[:40]}"),
+            ("cerebras", f"csk-{LONG}"),
+            ("cloudflare", f"cfat_{LONG}"),
+            ("crates", f"cio{LONG[:32]}"),
+            ("deepl", "890d28c4-8819-97fc-2226-52f923836f4d:fx"),
+            ("discord", f"M{LONG[:23]}.{LONG[:6]}.{LONG[:27]}"),
+            ("doppler", f"dp.pt.{LONG}"),
+            ("dropbox", f"sl.{LONG * 3}"),
+            ("facebook", f"EAA{LONG * 2}"),
+            ("firecrawl", f"fc-{HEX[:32]}"),
+            ("fireworks", f"fw_{LONG[:24]}"),
+            ("fly", f"fm2_{LONG * 2}"),
+            ("heroku", f"HRKU-{LONG}"),
+            ("langsmith", f"lsv2_pt_{HEX[:32]}_{HEX[:10]}"),
+            ("mailchimp", f"{HEX[:32]}-us12"),
+            ("mailgun", f"key-{HEX[:32]}"),
+            ("netlify", f"nfp_{LONG}"),
+            ("nvidia", f"nvapi-{LONG}"),
+            ("openai", f"sess-{(LONG * 2)[:40]}"),
+            ("pinecone", f"pcsk_{LONG}"),
+            ("planetscale", f"pscale_tkn_{LONG}"),
+            ("postman", f"PMAK-{HEX[:24]}-{HEX[:34]}"),
+            ("rubygems", f"rubygems_{HEX[:48]}"),
+            ("square", f"sq0atp-{LONG}"),
+            ("tavily", f"tvly-{LONG}"),
+            ("terraform", f"{LONG[:14]}.atlasv1.{LONG * 2}"),
+            ("together", f"tgp_v1_{LONG}"),
+            ("vercel", f"vcp_{LONG}"),
+        )
+    ),
+    *(
+        (f"{label}-{number}", text.format(CHANCE), text.format(masked(label)))
+        for number, (label, text) in enumerate(
+            (
+                ("spoken-credential", "口令是“{}”"),
+                ("spoken-credential", "密码为「{}」"),
+                ("spoken-credential", "新密码「{}」"),
+                ("spoken-credential", "暗号：{}"),
+                ("named-credential", "PASSWORD＝{}"),
+                ("named-credential", "API key：{}"),
+                ("named-credential", "the api key: {} is new"),
+                ("random-credential", "OPENAI_KEY={}"),
+                ("random-credential", "mistral key: {}"),
+                ("random-credential", "ENV DB_PASSWORD {}"),
+                ("random-credential", "set -x GITHUB_TOKEN {}"),
+                ("random-credential", "passwd {}"),
+                ("random-credential", "pass: {}"),
+                ("sql-credential", "create user x identified by '{}';"),
+                ("sql-credential", "ALTER ROLE x WITH PASSWORD '{}';"),
+                ("paired-credential", "- name: DB_PASS\n  value: {}"),
+                ("paired-credential", '[{{"name":"API_KEY","value":"{}"}}]'),
+                ("paired-credential", '<add key="ApiKey" value="{}"/>'),
+                ("block-credential", "password: |\n  {}\nuser: x"),
+                ("block-credential", "password:\n  {}\nuser: x"),
+                ("config-credential", "requirepass {}"),
+                ("config-credential", 'psk="{}"'),
+                ("config-credential", "WIFI:S:house;T:WPA;P:{};;"),
+                ("cli-credential", "echo '{}' | sudo -S apt update"),
+                ("cli-credential", "openssl enc -aes-256-cbc -k {} -in x"),
+                ("putty", "Private-Lines: 1\n{}"),
+            )
+        )
+    ),
+    ("random-credential-wallet", f"private key 0x{HEX}", f"private key {masked('random-credential')}"),
+]
+
 READABLE = [
     "password: string",
     "password: string",
@@ -191,6 +264,12 @@ READABLE = [
     '{"auth": "required"} 密码 错误 密码为空',
     "pw = fallback_getpass(prompt); token = re.compile(x); password=auth[1]; MAX_TOKENS=many; 'Cookie': 'http.cookies'",
     "private_key_id: abcdef, secretName: my-secret",
+    "use the token OAuth2AccessTokenProvider, the secret Base64EncodedString or the key: CamelCaseName2Value",
+    f"commit key: {'0123456789abcdef' * 2}, the token {'0123456789abcdef' * 2 + '01234567'} is a digest",
+    "token:\n  type: string\npassword:\n  description\nsecret: |\n  two words here1",
+    "the password 'required' field; PASSWORD ''; value: 12345; token, value = parse(x); psk = key exchange",
+    "openssl x509 -in a.pem; echo done | sudo tee x; fw_update cfg_x vc_x patience.md dp.x sl.y",
+    "密码「必填」，口令“错误”，令牌：见下文",
 ]
 
 
@@ -292,6 +371,18 @@ HARD = (
         "a-",
         "{{",
         "token: <",
+    ),
+    *(
+        "token aB1b",
+        "key: aB1",
+        "token,",
+        "password:\n  ",
+        "openssl ",
+        "echo 'a ",
+        "WIFI:",
+        "fm2_",
+        "a.atlasv1.",
+        "M" * 24 + ".",
     ),
 )
 
