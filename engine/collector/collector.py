@@ -123,7 +123,27 @@ class Collector:
         fresh = [(one.session_id, one.version, str(one.path)) for one in discovery.logs if str(one.path) not in known]
         if fresh and await self._logs.moved(fresh, {str(one.path) for one in discovery.logs}):
             known = await self._logs.known(paths, shelf)
-        return known
+        there = {str(one.path) for one in discovery.logs}
+        unknown = [one for one in discovery.logs if str(one.path) not in known and BY_KEY[one.agent].holds is not None]
+        lost = {s for s, path in await self._logs.paths([one.session_id for one in unknown]) if path not in there}
+        moved = [one for one in unknown if one.session_id in lost and await self._resettled(one, there)]
+        return await self._logs.known(paths, shelf) if moved else known
+
+    async def _resettled(self, found: FoundLog, there: set[str]) -> bool:
+        """Whether an unknown file is one that was read at a place where it lies no more; then it is known here.
+
+        What was read of it there and is not recorded yet would otherwise be at home in no file.
+        """
+        holds = BY_KEY[found.agent].holds
+        assert holds is not None
+        for row in await self._logs.left(found.session_id, there):
+            cursor = Cursor.from_json(row.cursor or "")
+            if cursor.header is not None and await asyncio.to_thread(holds, found, cursor):
+                at = replace(cursor, header=replace(cursor.header, version=found.version))
+                async with self._ledger.write() as db:
+                    await Logs.resettle(db, row, str(found.path), found.version, at.to_json())
+                return True
+        return False
 
     async def changed(self, paths: Iterable[Path], shelf: str, cutoff: int, sink: Sink) -> bool:
         """Read the conversations these files belong to; false when a full sweep is needed to know them."""

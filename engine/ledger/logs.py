@@ -270,6 +270,25 @@ class Logs:
                 await db.executemany("UPDATE log_file SET path = ? WHERE path = ?", changed)
         return len(changed)
 
+    async def left(self, session_id: str, there: Collection[str]) -> list[LogFile]:
+        """Files of a conversation that were read and are not `there` any more, the one read furthest first."""
+        rows = await self.of_session(session_id)
+        gone = [row for row in rows if row.path not in there and row.cursor is not None and row.next_seq > 0]
+        return sorted(gone, key=lambda row: row.next_seq, reverse=True)
+
+    @staticmethod
+    async def resettle(db: aiosqlite.Connection, row: LogFile, path: str, version: int, cursor: str) -> None:
+        """A file lies in another folder, and so has another version: all that is known of it goes with it."""
+        for table in ("task_attempt", "task", "message", "mark", "watermark", "reply", "covered"):
+            await db.execute(
+                f"UPDATE OR REPLACE {table} SET version = ? WHERE session_id = ? AND version = ?",
+                (version, row.session_id, row.version),
+            )
+        await db.execute(
+            "UPDATE OR REPLACE log_file SET path = ?, version = ?, cursor = ? WHERE path = ?",
+            (path, version, cursor, row.path),
+        )
+
     @staticmethod
     async def begin_again(db: aiosqlite.Connection, session_id: str, version: int) -> None:
         """A file was cut back or replaced: its turns are found anew, and what takes the place of old events is logged.

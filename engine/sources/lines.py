@@ -274,6 +274,17 @@ def born(found: FoundLog, read_header: ReadHeader) -> int | None:
     return header.created_at if header is not None else None
 
 
+def holds(found: FoundLog, cursor: Cursor) -> bool:
+    """Whether a file holds what was read of another one up to a cursor: the same log at another place."""
+    try:
+        with found.path.open("rb") as file:
+            text = Text(file, found.compressed)
+            before = text.before(cursor.offset)
+            return before is not None and _hash(before) == cursor.fingerprint and _first(text) == cursor.header_hash
+    except (OSError, Broken):
+        return False
+
+
 def again(path: Path, place: Place, to_seq: int, header: Header, make: MakeShape) -> Iterator[LogEvent]:
     """Events from a place up to `to_seq`; RangeLost when the file no longer holds them."""
     shape = make(header, place, None)

@@ -198,7 +198,8 @@ class Agent:
     `homes` finds the agent's folders by the environment, `roots` the folders of one home that hold logs. `again` reads
     events anew: file, place, end (exclusive), session id, cursor; it raises RangeLost. `hidden` gives the ids of
     messages taken back by what stands before a seq in one of the files of a conversation; None where replacements
-    tell. `born` is when a conversation began (epoch ms).
+    tell. `born` is when a conversation began (epoch ms). `holds`, where a file's version follows its folder: whether a
+    file is the one, moved, that was read up to a cursor.
     """
 
     key: str
@@ -211,6 +212,7 @@ class Agent:
     born: Callable[[FoundLog], int | None]
     again: Callable[[Path, Place, int, str, Cursor | None], Iterator[LogEvent]]
     hidden: Callable[[Sequence[FoundLog], int, int], set[str]] | None
+    holds: Callable[[FoundLog, Cursor], bool] | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -153,6 +153,44 @@ def test_kills_while_two_agents_write_lose_and_double_nothing(tmp_path: Path) ->
     assert program.once()["messages"] == {"logged": 0, "already": 0}
 
 
+def test_a_transcript_that_moves_between_reading_and_recording_is_recorded_whole(tmp_path: Path) -> None:
+    """Its folder is renamed with the project's; a turn that was read while it went on is recorded where it lies now."""
+    program = Program(tmp_path)
+    talk = Claude(program.claude)
+    for number in range(3):
+        talk.user(f"question {number}")
+        talk.assistant(f"answer {number}")
+    talk.user("a turn that goes on")
+    talk.write()
+    with program.running() as child:
+        until(lambda: len(program.texts()) == 6 and program.ledger("SELECT count(*) FROM message") == [(7,)])
+        child.kill()
+        child.wait()
+    assert len(program.texts()) == 6
+    for folder in ("-home-alex-code-renamed", "-elsewhere", talk.path.parent.name):
+        moved = program.claude / "projects" / folder / talk.path.name
+        moved.parent.mkdir(exist_ok=True)
+        talk.path = talk.path.rename(moved)
+        talk.assistant(f"goes on in {folder}", stop=None)
+        talk.write()
+        if folder == "-elsewhere":
+            # Another file of the same conversation where it lay at first, as a resumption there leaves it.
+            other = Claude(program.claude, start=talk.time)
+            other.path = program.claude / "projects" / "-home-alex-code-demo2" / talk.path.name
+            other.random.seed(99)
+            other.user("said there")
+            other.assistant("answered there")
+            other.write()
+        program.once()
+        assert {"a turn that goes on", f"goes on in {folder}"} <= set(program.texts())
+    said = [f"{role} {number}" for number in range(3) for role in ("question", "answer")]
+    said += ["a turn that goes on", "goes on in -home-alex-code-renamed", "goes on in -elsewhere", "said there"]
+    said += ["answered there", "goes on in -home-alex-code-demo"]
+    assert sorted(program.texts()) == sorted(said)
+    assert program.once()["messages"] == {"logged": 0, "already": 0}
+    assert program.ledger("SELECT count(*) FROM log_file") == [(2,)]
+
+
 def test_of_an_agent_found_after_the_answer_only_what_comes_counts(tmp_path: Path) -> None:
     """An update brings agents the person was not asked about: of them nothing older is recorded, until asked for."""
     program = Program(tmp_path)

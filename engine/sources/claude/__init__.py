@@ -30,4 +30,5 @@ CLAUDE = Agent(
     born=lambda found: lines.born(found, read_header),
     again=_again,
     hidden=hidden,
+    holds=lines.holds,
 )
