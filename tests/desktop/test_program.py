@@ -134,6 +134,20 @@ async def test_a_second_start_hands_over_and_ends(tmp_path: Path) -> None:
         assert "Quit" in await tray.entries()
 
 
+async def test_a_quit_while_the_memory_window_still_loads_ends_in_order(tmp_path: Path, until) -> None:
+    """Its plots are loaded by a thread that nobody waits for; Python must not be taken apart around it."""
+    await answered(tmp_path)
+    async with real_desktop(tmp_path) as desktop:
+        for _ in range(3):
+            async with running(desktop) as (program, tray):
+                await eventually(tray.entries)
+                await tray.activate()
+                await eventually(lambda: desktop.shows("Memory"))
+                await tray.choose("Quit")
+                await until(lambda program=program: program.process.returncode is not None)
+                assert program.process.returncode == 0
+
+
 async def test_sigterm_stops_cleanly_and_leaves_no_child(tmp_path: Path, until) -> None:
     talk(tmp_path)
     await answered(tmp_path, "all")

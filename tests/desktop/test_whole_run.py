@@ -1,6 +1,8 @@
 """One run from the first start to Quit on a desktop of real parts, met by keyboard, mouse, panel and notifications."""
 
 import asyncio
+import contextlib
+import sqlite3
 from pathlib import Path
 
 import pytest
@@ -8,6 +10,7 @@ import pytest
 from desktop import i18n
 from desktop.resources import resource
 from engine.app import Engine
+from engine.paths import Home
 from engine.settings import GROUPS
 from tests.desktop.living import talk, write_settings
 from tests.desktop.panel import eventually
@@ -109,6 +112,7 @@ async def test_from_the_first_start_to_quit(tmp_path: Path, language: str, schem
             log.assistant("The loop ends one row too early, at line 42. " * 40)
             log.end_turn()
             await eventually(lambda: tells(said("{n} messages recorded today", n=4)))
+            await until(lambda: entries(home, "msg-") == 4)
             await until(desktop.notifications)
             [(title, body)] = desktop.notifications()
             assert title == said("Something needs you") and "importer" not in title + body
@@ -128,6 +132,7 @@ async def test_from_the_first_start_to_quit(tmp_path: Path, language: str, schem
             await until(lambda: working.requests)
             assert working.requests[0].headers["authorization"] == f"Bearer {KEY}"
             await eventually(lambda: tells(said("Waiting for you: {n}", n=0)))
+            assert entries(home, "sum-") == 1
             assert said("&Review…") in await tray.entries()
             await desktop.type(said("Review"), "ctrl+w")
 
@@ -144,6 +149,13 @@ async def test_from_the_first_start_to_quit(tmp_path: Path, language: str, schem
             assert program.process.returncode == 0
             await until(lambda: not started(tmp_path))
             assert [one for one, _ in desktop.notifications()].count(title) == 1
+
+
+def entries(home: Home, kind: str) -> int:
+    """How many entries of a kind are on the built-in shelf."""
+    with contextlib.closing(sqlite3.connect(f"file:{home.shelves}/default/hypatia.sqlite?mode=ro", uri=True)) as shelf:
+        [(count,)] = shelf.execute("SELECT count(*) FROM knowledge WHERE name LIKE ?", (f"{kind}%",))
+    return int(count)
 
 
 def typed(text: str) -> list[str]:
