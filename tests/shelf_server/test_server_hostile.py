@@ -202,6 +202,34 @@ def test_json_of_any_depth_is_answered(child: Child, depth: int) -> None:
     assert child.result("ping") == {}
 
 
+LARGEST = 2**63 - 1
+ODD_LINES = [
+    pytest.param(b'{"id":"%s","method":"ping"}' % (b"i" * 1_000_000), "result", id="long-id"),
+    pytest.param(b'{"id":123456789012345678901234567890,"method":"ping"}', "result", id="large-id"),
+    pytest.param(b'{"id":-1,"method":"ping","params":[1,2]}', "result", id="params-in-a-list"),
+    pytest.param(b'{"id":1,"id":2,"method":"ping"}', "result", id="two-ids"),
+    pytest.param(b'{"id":1,"method":"ping","params":{"a":%s}}' % (b"1" * 5000), "error", id="5000-digits"),
+    pytest.param(b'\xef\xbb\xbf{"id":1,"method":"ping"}', "error", id="byte-order-mark"),
+    pytest.param(b'{"id":1,"method":"ping"}\x00', "error", id="nul-behind-it"),
+]
+
+
+@pytest.mark.parametrize(("line", "answer"), ODD_LINES)
+def test_lines_that_nobody_would_write(child: Child, line: bytes, answer: str) -> None:
+    assert answer in child.ask(line)
+    assert child.result("ping") == {}
+
+
+def test_twenty_megabytes_and_the_last_page_of_all(child: Child) -> None:
+    text = "heron " * 3_500_000
+    child.call("knowledge_create", name="long", data=text)
+    assert child.call("knowledge_get", name="long")["content"]["data"] == text
+    for query in ("heron", "heron AND heron"):
+        assert child.call("search", query=query, limit=LARGEST, offset=LARGEST)["rows"] == []
+    page = {"$knowledge": [["$search", "heron"]], "limit": LARGEST, "offset": LARGEST}
+    assert child.call("query", jse=page)["rows"] == []
+
+
 def test_a_graph_full_of_cycles_is_walked_once(child: Child) -> None:
     nodes = 30
     for head in range(nodes):
