@@ -108,8 +108,8 @@ class Collector:
         problems = []
         self._troubled = set()
         seen: set[tuple[str, int, str]] = set()
-        for source in self._sources():
-            found = await asyncio.to_thread(source.discover)
+        sources = self._sources()
+        for source, found in await asyncio.to_thread(lambda: [(one, one.discover()) for one in sources]):
             problems += found.problems
             self._troubled |= {source.agent.session_of(problem.path) for problem in found.problems}
             fresh = [one for one in found.logs if (one.session_id, one.version, one.agent) not in seen]
@@ -168,7 +168,8 @@ class Collector:
     async def _in_order(self, groups: list[list[FoundLog]], known: dict[str, KnownFile]) -> list[list[FoundLog]]:
         """Conversations oldest first: a fork follows its parent, so that a shared message is at home in the parent."""
         unread = [g for g in groups if str(g[0].path) not in known]
-        births = dict(zip((g[0].path for g in unread), await asyncio.to_thread(_births, unread), strict=True))
+        began = await asyncio.to_thread(_births, unread) if unread else []
+        births = dict(zip((g[0].path for g in unread), began, strict=True))
 
         def age(group: list[FoundLog]) -> tuple[int, str]:
             row = known.get(str(group[0].path))

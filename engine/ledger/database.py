@@ -103,8 +103,10 @@ class Ledger:
             return
         async with self._copying:
             forgotten = (await self.read("SELECT coalesce(max(at), 0) FROM forgotten"))[0][0] / 1000
-            stale = await asyncio.to_thread(copies.outlived, self.path, forgotten)
-            if stale or await asyncio.to_thread(copies.due, self.path, now):
+            stale, due = await asyncio.to_thread(
+                lambda: (copies.outlived(self.path, forgotten), copies.due(self.path, now))
+            )
+            if stale or due:
                 if stale:
                     await self._unhurried(lambda _: copies.drop(self.path))
                 with contextlib.suppress(copies.Stopped):

@@ -15,6 +15,7 @@ log = logging.getLogger(__name__)
 
 type Hints = Callable[[Sequence[Path], asyncio.Event, float], AsyncGenerator[set[Path] | None]]
 
+_MISSING = 3  # a root that is not there yet may come a little later than watching again what cannot be watched
 _LOG_ENDINGS = (".jsonl", ".jsonl.zstd", ".jsonl.zst")
 
 
@@ -36,7 +37,7 @@ async def watch(
         yield None
         identity = await asyncio.to_thread(_identities, roots)
         there = [root for root, facts in zip(roots, identity, strict=True) if facts is not None]
-        look_every = min(scan_every, retry_every) if len(there) < len(roots) else scan_every
+        look_every = min(scan_every, _MISSING * retry_every) if len(there) < len(roots) else scan_every
         due = look = 0.0
         try:
             if not there:

@@ -58,18 +58,19 @@ async def _starts(scratch: Path) -> list[Figure]:
 async def _used(app: int) -> tuple[float, float]:
     """Percent of a processor and wake-ups per second of the program and its children, over a while.
 
-    Seen once a second, because the shelf server ends itself by and by; its last totals count.
+    Seen once a second, because threads and the shelf server end by and by.
     """
-    first: dict[int, Usage] = {}
-    last: dict[int, Usage] = {}
+    before: dict[int, Usage] = {}
+    cpu = wakes = 0.0
     for _ in range(WINDOW + 1):
         for pid in {app} | descendants(app):
             with contextlib.suppress(OSError):
-                last[pid] = usage(pid)
-                first.setdefault(pid, last[pid])
+                now = usage(pid)
+                used = now.since(before.get(pid, now))
+                cpu, wakes = cpu + used.cpu, wakes + sum(used.wakes.values())
+                before[pid] = now
         await asyncio.sleep(1)
-    used = [last[pid].since(first[pid]) for pid in last]
-    return 100 * sum(one.cpu for one in used) / WINDOW, sum(one.wakes for one in used) / WINDOW
+    return 100 * cpu / WINDOW, wakes / WINDOW
 
 
 async def _idle(scratch: Path) -> list[Figure]:

@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,21 +12,22 @@ class Usage:
     """Totals of one process since it began: seconds of processor time, and how often a thread of it woke up."""
 
     cpu: float
-    wakes: int
+    wakes: Mapping[int, int]  # by thread
 
     def since(self, before: "Usage") -> "Usage":
         """What was used between two looks."""
-        return Usage(self.cpu - before.cpu, self.wakes - before.wakes)
+        since = {thread: count - before.wakes.get(thread, 0) for thread, count in self.wakes.items()}
+        return Usage(self.cpu - before.cpu, since)
 
 
 def usage(pid: int) -> Usage:
     """Processor time and wake-ups of all threads; ProcessLookupError or FileNotFoundError once it is gone."""
     fields = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
     ticks = int(fields[11]) + int(fields[12])
-    wakes = 0
+    wakes = {}
     for thread in Path(f"/proc/{pid}/task").iterdir():
         with contextlib.suppress(OSError):
-            wakes += _number(thread / "status", "voluntary_ctxt_switches")
+            wakes[int(thread.name)] = _number(thread / "status", "voluntary_ctxt_switches")
     return Usage(ticks / os.sysconf("SC_CLK_TCK"), wakes)
 
 
