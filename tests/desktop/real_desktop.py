@@ -207,7 +207,9 @@ class Desktop:
         """Press keys, again where they came before the program was ready for them, as a person would."""
         async with asyncio.timeout(60):
             while True:
-                await press()
+                with contextlib.suppress(TimeoutError):  # the window may have gone with the last keys
+                    async with asyncio.timeout(5):
+                        await press()
                 with contextlib.suppress(TimeoutError):
                     async with asyncio.timeout(3):
                         while not await worked():  # noqa: ASYNC110
