@@ -1,7 +1,8 @@
 """24 simulated hours of the tray over a real engine, in a process, a network and a disk of its own.
 
-`unshare -rnm python -m tests.desktop.day FOLDER LANGUAGE` prints a line of JSON for each moment: what a person sees
-then, and the size of the process. Only the clock is not real: it is turned by hand.
+`unshare -rnm python -m tests.desktop.day FOLDER LANGUAGE apart` prints a line of JSON for each moment: what a person
+sees then, and the size of the process. Only the clock is not real: it is turned by hand. Without `apart`, for machines
+that let nobody `unshare`, neither the network goes away nor the disk fills up.
 """
 
 import asyncio
@@ -45,7 +46,7 @@ from tests.tools.dsh_logs import LogWriter
 from tests.tools.model_server import ModelServer, ok, usage
 
 MORNING = datetime(2027, 1, 11, 8, tzinfo=UTC).timestamp()
-ADDRESS = "100.64.0.1"  # of a provider on the net, not of this machine
+ADDRESS, HERE = "100.64.0.1", "127.0.0.1"  # of a provider on the net, and of this machine
 DISK, NEARLY = 100 << 20, 40 << 20
 MINUTE, HOUR = 60.0, 3600.0
 RULES = """
@@ -59,6 +60,8 @@ checkEveryTurns = 1
 enabled = false
 [budget]
 maxTokensPerDay = 44000
+[models]
+prices = ["deepseek/test 0.1 - 0.2 USD"]
 """
 CALL = usage(3600, 400)  # eleven of these are too many for one day
 
@@ -283,7 +286,7 @@ def tell(**what: Any) -> None:
     print(json.dumps(what, ensure_ascii=False), flush=True)
 
 
-async def live(day: Day, network: Network) -> None:
+async def live(day: Day, network: Network | None) -> None:
     """From eight to eight."""
     shelf = day.home.shelves / "default"
     await day.until(lambda: day.seen() is State.RESTING)
@@ -298,15 +301,19 @@ async def live(day: Day, network: Network) -> None:
     await day.weigh("10:00")
 
     await day.at(11.5)
-    network.off()
-    day.say()
-    await day.recorded()
-    await day.until(lambda: day.troubles() == ["No network"])
-    await day.show("network off")
-    await day.at(11.75)
-    await day.show("network still off")
+    if network is not None:
+        network.off()
+        day.say()
+        await day.recorded()
+        await day.until(lambda: day.troubles() == ["No network"])
+        await day.show("network off")
+        await day.at(11.75)
+        await day.show("network still off")
+    else:
+        await day.worked()
     day.clock.suspend(3 * HOUR)
-    network.on()
+    if network is not None:
+        network.on()
     await day.clock.live(MINUTE)
     await day.until(lambda: len(day.server.requests) == day.turns and day.seen() is State.RESTING)  # at once
     await day.show("awake again")
@@ -344,22 +351,26 @@ async def live(day: Day, network: Network) -> None:
     await day.show("shelf back")
 
     await day.at(18.3)
-    filler = day.home.data / "filler"
-    fill(filler, NEARLY)
-    await day.clock.live(MINUTE)
-    await day.until(lambda: day.troubles() == ["The disk is nearly full"])
-    await day.show("disk nearly full")
-    await day.worked(State.DEGRADED)
-    await day.show("disk nearly full and at work")
-    fill(filler, 0)
-    day.say()
-    await day.until(lambda: day.troubles()[-1:] == ["The disk is full"])
-    await day.clock.live(MINUTE)
-    await day.until(lambda: day.troubles() == ["The disk is full"])
-    await day.show("disk full")
-    await day.at(19)
-    await day.show("disk still full")
-    filler.unlink()
+    if network is not None:
+        filler = day.home.data / "filler"
+        fill(filler, NEARLY)
+        await day.clock.live(MINUTE)
+        await day.until(lambda: day.troubles() == ["The disk is nearly full"])
+        await day.show("disk nearly full")
+        await day.worked(State.DEGRADED)
+        await day.show("disk nearly full and at work")
+        fill(filler, 0)
+        day.say()
+        await day.until(lambda: day.troubles()[-1:] == ["The disk is full"])
+        await day.clock.live(MINUTE)
+        await day.until(lambda: day.troubles() == ["The disk is full"])
+        await day.show("disk full")
+        await day.at(19)
+        await day.show("disk still full")
+        filler.unlink()
+    else:
+        await day.worked()
+        day.say()
     await day.at(19.2)
     await day.summarised()
     await day.show("disk free")
@@ -384,16 +395,17 @@ async def live(day: Day, network: Network) -> None:
 
 
 @contextlib.asynccontextmanager
-async def begun(folder: Path, language: str) -> AsyncIterator[Day]:
-    """The program with everything of it below a folder, its data on a small disk of their own."""
+async def begun(folder: Path, language: str, apart: bool) -> AsyncIterator[Day]:
+    """The program with everything of it below a folder; `apart`: its data on a small disk of their own."""
     home = Home.at(folder / "home")
     home.create()
     (folder / "dsh" / "sessions").mkdir(parents=True)
-    await asyncio.to_thread(_run, "mount", "-t", "tmpfs", "-o", f"size={DISK}", "tmpfs", str(home.data))
+    if apart:
+        await asyncio.to_thread(_run, "mount", "-t", "tmpfs", "-o", f"size={DISK}", "tmpfs", str(home.data))
     clock = ManualClock(MORNING)
     menu = CompanionMenu(clock.time)
     tray = TrayHost(menu, host_limit_ms=int(HOUR * 1000))
-    with ModelServer([ok(answer(), tokens=CALL)], host=ADDRESS) as server:
+    with ModelServer([ok(answer(), tokens=CALL)], host=ADDRESS if apart else HERE) as server:
         document = tomlkit.parse(RULES)
         document["ui"] = {"language": language}
         document["sources"] = {"dshHome": str(folder / "dsh")}
@@ -414,11 +426,11 @@ async def begun(folder: Path, language: str) -> AsyncIterator[Day]:
             tray.close()
 
 
-async def main(folder: Path, language: str) -> None:
+async def main(folder: Path, language: str, apart: bool) -> None:
     records = Records()
     logging.getLogger().addHandler(records)
-    network, desktop = Network(), await asyncio.to_thread(Desktop, folder)
-    async with begun(folder, language) as day:
+    network, desktop = Network() if apart else None, await asyncio.to_thread(Desktop, folder)
+    async with begun(folder, language, apart) as day:
         day.desktop = desktop
         await live(day, network)
         shelf, turns = day.home.shelves / "default" / "hypatia.sqlite", day.turns
@@ -436,4 +448,4 @@ if __name__ == "__main__":
     qInstallMessageHandler(_log_qt)
     app = make_application()
     with asyncio.Runner(loop_factory=lambda: AppLoop(app)) as runner:
-        runner.run(main(Path(sys.argv[1]), sys.argv[2]))
+        runner.run(main(Path(sys.argv[1]), sys.argv[2], sys.argv[3:] == ["apart"]))

@@ -18,6 +18,17 @@ ROOT = Path(__file__).parents[2]
 LANGUAGES = ("en", "zh_CN")
 GROWTH = 12 << 20  # bytes in 22 hours; three states of the icon and four causes are drawn and told for the first time
 
+# Some machines let nobody have a network and a disk of their own; there the day knows no trouble with them.
+APART = subprocess.run(["unshare", "-rnm", "true"], capture_output=True).returncode == 0
+ONLY_APART = (
+    "network off",
+    "network still off",
+    "disk nearly full",
+    "disk nearly full and at work",
+    "disk full",
+    "disk still full",
+)
+
 type Moments = dict[str, dict[str, Any]]
 
 
@@ -73,6 +84,8 @@ DAY = {
     "a new day": Seen("resting", FINE, 0, 4_000),
     "after the night": Seen("resting", FINE, 0, 4_000),
 }
+if not APART:
+    DAY = {moment: seen for moment, seen in DAY.items() if moment not in ONLY_APART}
 BODIES = {
     "shelf gone": (
         "“default”: its folder is missing: {home}/shelves/default. Bring its folder back or connect it again under"
@@ -118,7 +131,8 @@ def days(tmp_path_factory: pytest.TempPathFactory) -> list[Moments]:
     children = []
     for language in LANGUAGES:
         folder = tmp_path_factory.mktemp(language)
-        command = ["unshare", "-rnm", sys.executable, "-m", "tests.desktop.day", str(folder), language]
+        command = [sys.executable, "-m", "tests.desktop.day", str(folder), language]
+        command = ["unshare", "-rnm", *command, "apart"] if APART else command
         env = {**os.environ, "TZ": "UTC", "QT_QPA_PLATFORM": "offscreen", "PYTHONWARNINGS": "error"}
         child = subprocess.Popen(
             command, env=env, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, encoding="utf-8"
