@@ -184,6 +184,14 @@ class Day:
                 await self.clock.live(3)
                 await asyncio.sleep(0.03)
 
+    async def calm(self) -> None:
+        """What was to be read is read, and the tray shows it: snapshots come a little behind."""
+        async with asyncio.timeout(15):
+            while True:
+                await asyncio.sleep(0.3)
+                if not self.engine.follower.reading and self.engine.status() == await self.engine.refresh():
+                    return
+
     async def idle(self) -> None:
         """Nothing goes on, and the shelf's server was closed for want of work."""
         quiet = False
@@ -209,7 +217,7 @@ class Day:
 
     async def show(self, moment: str) -> None:
         """What a person sees now."""
-        await asyncio.sleep(0.3)  # the engine's snapshots come a little behind
+        await self.calm()
         status, menu, tray = self.engine.status(), self.companion.menu, self.companion.tray
         past, told = list(self.companion.notifier.past), self.desktop.told()
         assert tray.icon is not None
@@ -289,7 +297,7 @@ def tell(**what: Any) -> None:
 async def live(day: Day, network: Network | None) -> None:
     """From eight to eight."""
     shelf = day.home.shelves / "default"
-    await day.until(lambda: day.seen() is State.RESTING)
+    await day.until(lambda: day.engine.recording.work is not None and day.engine.recording.work.considered)
     await day.show("start")
     for half in range(1, 5):
         await day.at(8 + half / 2)
