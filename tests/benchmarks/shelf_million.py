@@ -59,6 +59,7 @@ def figures(root: Path) -> Iterator[Figure]:
         "that export read": lambda: verify(find_source(root / "export")),
         "export as lines": lambda: export_lines(shelf, root / "lines.jsonl"),
         "index made anew": lambda: _index_anew(shelf, root / "anew"),
+        "file written anew for an erasure": lambda: _written_anew(root / "anew"),
     }
     for label, act in acts.items():
         yield Figure(f"{_WITH}, {label}", timed(act), "s")
@@ -127,6 +128,12 @@ def _index_anew(shelf: Path, copy: Path) -> None:
     one = Shelf("anew", copy)
     while not one.catch_up(64):
         pass
+    one.close()
+
+
+def _written_anew(folder: Path) -> None:
+    one = Shelf("anew", folder)
+    assert one.purge()
     one.close()
 
 
