@@ -147,7 +147,7 @@ class Companion:
             await asyncio.to_thread(importlib.import_module, module)
             then()
 
-        return lambda: then() if module in sys.modules else self._act("open a window", load_and_open)
+        return lambda: then() if _is_loaded(module) else self._act("open a window", load_and_open)
 
     def _settings_at(self, place: str) -> Action:
         return self._loaded(_SETTINGS, lambda: self.open_settings(place))
@@ -477,6 +477,12 @@ class Companion:
             self.open_settings(page)
         if "guide" in seen:
             self.open_guide()
+
+
+def _is_loaded(module: str) -> bool:
+    """Whether a module is there, and not just being loaded in a thread."""
+    found = sys.modules.get(module)
+    return found is not None and not getattr(found.__spec__, "_initializing", False)
 
 
 def _raise(window: QWidget) -> None:

@@ -35,8 +35,8 @@ from tests.benchmarks.processes import memory  # noqa: E402
 from tests.desktop.lived_in import lived_in  # noqa: E402
 
 WINDOWS = ("Memory", "Settings", "Review", "Welcome", "Guide")
-RUNS, WARM, VISITS = 3, 3, 20
-REST = 1.5  # seconds in which a window has got all its answers
+RUNS, WARM, VISITS = 3, 2, 10
+REST = 1.0  # seconds in which a window has got all its answers
 GONE = 5.0  # seconds in which a closed window has given everything back
 MB = 1_000_000
 

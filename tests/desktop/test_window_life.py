@@ -13,7 +13,7 @@ from PySide6.QtCore import QObject
 from PySide6.QtWidgets import QApplication, QWidget
 
 from desktop import i18n
-from tests.desktop.living import Living, living, talk
+from tests.desktop.living import Living, living, talk, write_settings
 from tests.tools.model_server import ModelServer, ok
 
 ROOT = Path(__file__).parents[2]
@@ -155,3 +155,55 @@ def test_a_start_loads_no_window() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
     assert done.stdout == "[]\n"
+
+
+PRESSED_TWICE = """
+import asyncio, sys
+from pathlib import Path
+from desktop import plain_imports
+plain_imports.take_back()
+from PySide6.QtWidgets import QApplication
+from desktop.app import make_application
+from desktop.autostart import LoginFile
+from desktop.companion import Companion
+from desktop.loop import AppLoop
+from desktop.menu import CompanionMenu
+from desktop.tray import TrayHost
+from engine.app import Engine
+from engine.paths import Home
+
+async def pressed(folder):
+    engine = await Engine.open(Home.at(folder))
+    await engine.answer("now", "")
+    await engine.refresh()
+    menu = CompanionMenu()
+    tray = TrayHost(menu)
+    companion = Companion(engine, menu, tray, LoginFile(folder / "login.desktop", b""))
+    await engine.start()
+    for _ in range(3):
+        for entry in (menu.settings, menu.review, menu.memory, menu.welcome, menu.guide):
+            entry.trigger()
+            await asyncio.sleep(0)
+    for _ in range(1000):
+        await asyncio.sleep(0.01)
+        shown = sorted(one.windowTitle() for one in QApplication.topLevelWidgets() if one.isVisible())
+        if len(shown) == 5:
+            break
+    print(shown, "desktop.windows.settings" in sys.modules)
+    await companion.stop()
+    await engine.stop()
+    tray.close()
+
+application = make_application()
+with asyncio.Runner(loop_factory=lambda: AppLoop(application)) as runner:
+    runner.run(pressed(Path(sys.argv[1])))
+"""
+
+
+def test_every_window_opens_once_though_it_is_still_being_loaded_when_asked_for_again(tmp_path: Path) -> None:
+    home = write_settings(tmp_path)
+    command = [sys.executable, "-c", PRESSED_TWICE, str(home.data)]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == "['Guide', 'Memory', 'Review', 'Settings', 'Welcome'] True\n"
+    assert "Traceback" not in done.stderr
