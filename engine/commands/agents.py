@@ -71,8 +71,9 @@ def _plan_text(plan: AgentPlan, options: argparse.Namespace) -> str:
         lines = [change.diff for change in plan.changes]
     else:
         lines = [f"{_DONE[change.kind]} {change.path}" for change in plan.changes]
-    if not plan.changes:
+    if not plan.changes and not plan.problems:
         lines.append("Nothing to change.")
-    lines += [f"! {one.title}. {one.message} {one.action}".rstrip() for one in plan.problems]
+    # Two parts may lie in one file.
+    lines += dict.fromkeys(f"! {one.title}. {one.message} {one.action}".rstrip() for one in plan.problems)
     lines += plan.notes
     return "\n".join(lines)

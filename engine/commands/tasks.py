@@ -58,9 +58,10 @@ def _text(rows: list[dict[str, Any]]) -> str:
 
 
 def _row(row: dict[str, Any]) -> str:
+    tried = "1 attempt" if row["attempts"] == 1 else f"{row['attempts']} attempts"
     lines = [
         f"{row['task_id']}  {row['status']}  {row['conversation']}",
-        f"    {row['attempts']} attempts{' on ' + row['route'] if row['route'] else ''}: {row['error'] or '-'}",
+        f"    {tried}{' on ' + row['route'] if row['route'] else ''}: {row['error'] or '-'}",
     ]
     if row["action"]:
         lines.append(f"    {row['action']}")

@@ -84,7 +84,8 @@ def _whole(reply: Reply, *, permanent: bool) -> Reply:
     if reply.finish == "stop" and not reply.detail:
         return reply
     if reply.finish == "stop":
-        raise Unusable("the model's answer was not the JSON it was asked for", permanent=permanent, action=_OTHER_MODEL)
+        said = "the model's answer was not the JSON it was asked for, or nothing in it stands in the conversation"
+        raise Unusable(said, permanent=permanent, action=_OTHER_MODEL)
     reason = _FINISHES.get(reply.finish, f"the model stopped with “{reply.finish}”")
     detail = f": {reply.detail}" if reply.detail else ""
     action = (

@@ -945,7 +945,7 @@
     <message><source>the answer was cut at its limit</source><translation>回答达到长度上限被截断</translation></message>
     <message><source>the model reported an error</source><translation>模型报告了错误</translation></message>
     <message><source>the model stopped with “{finish}”</source><translation>模型以“{finish}”停止</translation></message>
-    <message><source>the model's answer was not the JSON it was asked for</source><translation>模型的回答不是所要求的 JSON</translation></message>
+    <message><source>the model's answer was not the JSON it was asked for, or nothing in it stands in the conversation</source><translation>模型的回答不是所要求的 JSON，或其中没有任何内容出自这段对话</translation></message>
     <message><source>the server does not know it, or cannot open its folder</source><translation>服务不认识它，或无法打开其文件夹</translation></message>
     <message><source>this shelf is in the layout of an older Hypatia; open it there once</source><translation>此书架使用旧版 Hypatia 的格式；请先在那里打开一次</translation></message>
     <message><source>this shelf was written by another program; import it instead of sharing it</source><translation>此书架由其他程序写入；请导入它，而不是共用</translation></message>

@@ -73,6 +73,19 @@ def test_a_refusal_is_said_and_the_rest_is_done(program: Program) -> None:
     assert "hooks: cannot be read." in program.run("agents", "list")
 
 
+def test_a_file_that_cannot_be_read_is_named_once_and_is_nothing_to_take_back(program: Program) -> None:
+    """Two parts of DSH lie in one file; where none of them was written there, disconnecting finds nothing to do."""
+    patch = program.dsh / "cordis.patch.yml"
+    patch.write_text("plugins:\n  - name: mine\n")
+    said = program.run("agents", "connect", "dsh", code=1)
+    assert said.count(f"! {patch} was left as it is") == 1
+    assert "Removed" in program.run("agents", "disconnect", "dsh")
+    assert program.run("agents", "disconnect", "dsh") == "Nothing to change.\n"
+    assert "hypatia" not in program.run("uninstall", "--keep-memory", "--dry-run").replace(str(program.home), "")
+    patch.write_text("plugins:\n  - hypatia-memory\n")
+    assert f"! {patch} was left as it is" in program.run("agents", "disconnect", "dsh", code=1)
+
+
 def test_only_a_part(program: Program) -> None:
     program.run("agents", "connect", "codex", "--part", "skill", "--part", "instructions")
     states = {part["id"]: part["state"] for part in rows(program)["codex"]["parts"]}

@@ -124,6 +124,7 @@ class Planner:
     def _remove(self, part: str, edit: Edit) -> None:
         """Take one edit out; a file that cannot be read or changed is named, and what we know of it is kept."""
         old = self._record(part, edit.path)
+        text = None
         try:
             mark, text = self._text(edit.path)
             before = self._now[edit.path]
@@ -135,7 +136,9 @@ class Planner:
             gone = before is None or (not text and (old is None or old.created))
             self._step(part, edit.path, None if gone else (mark + text).encode(), old, None)
         except NotUnderstood as error:
-            self._refuse(part, error.at(edit.path))
+            # Whatever we write has our name in it: in a file without it there is nothing to take back.
+            if old is not None or text is None or "hypatia" in text.lower():
+                self._refuse(part, error.at(edit.path))
         except CompanionError as error:
             self._refuse(part, error)
 
