@@ -42,7 +42,7 @@ class McpUnavailable(UserFixable):
     def __init__(self, program: str, reason: str) -> None:
         super().__init__(
             "This Hypatia is too old",
-            f"{program}: {reason}.",
+            f"{program} cannot be used: {reason}.",
             "Update Hypatia, or set “binaries” to “built-in” in the settings.",
         )
 

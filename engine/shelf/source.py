@@ -187,4 +187,5 @@ def _from_lines(path: Path) -> Iterator[dict[str, Any]]:
 
 def not_readable(path: Path, why: str, action: str = "Choose another one.") -> UserFixable:
     """The error for what holds no entries, or none that can be read."""
-    return UserFixable("These entries cannot be read", f"{path}: {one_line(why)}.", action)
+    why = one_line(why)
+    return UserFixable("These entries cannot be read", f"{path} cannot be read: {why}.", action)

@@ -645,11 +645,13 @@
     <message><source>An export, an import or embedding runs.</source><translation>正在导出、导入或生成向量。</translation></message>
     <message><source>Another command is at it.</source><translation>另一个命令正在进行。</translation></message>
     <message><source>Another program holds {path}.</source><translation>另一个程序占用了 {path}。</translation></message>
+    <message><source>Another program is writing to the shelf.</source><translation>另一个程序正在写入此书架。</translation></message>
     <message><source>Bring its folder back or connect it again under Settings, Shelves, or choose another shelf.</source><translation>请恢复其文件夹，或在“设置 › 书架”中重新连接，或选择其他书架。</translation></message>
     <message><source>Change the file by hand, then try again.</source><translation>请手动修改该文件，然后重试。</translation></message>
     <message><source>Check its permissions and the disk.</source><translation>请检查其权限和磁盘。</translation></message>
     <message><source>Check the address of this model in Settings.</source><translation>请在设置中检查此模型的地址。</translation></message>
     <message><source>Check the disk and its connection.</source><translation>请检查磁盘及其连接。</translation></message>
+    <message><source>Check the disk that holds the shelf.</source><translation>请检查存放书架的磁盘。</translation></message>
     <message><source>Check the key of this model under Settings, Models.</source><translation>请在“设置 › 模型”中检查此模型的密钥。</translation></message>
     <message><source>Check the name of this model in Settings.</source><translation>请在设置中检查此模型的名称。</translation></message>
     <message><source>Check the network connection.</source><translation>请检查网络连接。</translation></message>
@@ -663,6 +665,7 @@
     <message><source>Choose another folder or name.</source><translation>请选择其他文件夹或名称。</translation></message>
     <message><source>Choose another folder.</source><translation>请选择其他文件夹。</translation></message>
     <message><source>Choose another name.</source><translation>请换一个名称。</translation></message>
+    <message><source>Choose another one.</source><translation>请另选一个。</translation></message>
     <message><source>Choose another shelf.</source><translation>请选择其他书架。</translation></message>
     <message><source>Choose the folder of a shelf.</source><translation>请选择书架的文件夹。</translation></message>
     <message><source>Close other copies of the companion; it tries again.</source><translation>请关闭其他正在运行的副本；会自动重试。</translation></message>
@@ -681,11 +684,14 @@
     <message><source>Enter its base URL in Settings.</source><translation>请在设置中填写其地址。</translation></message>
     <message><source>Enter its price (models.prices) under Settings, Budget, or remove the limit on money.</source><translation>请在“设置 › 预算”中填写其价格，或取消金额限制。</translation></message>
     <message><source>Enter the name of the model by hand.</source><translation>请手动输入模型名称。</translation></message>
+    <message><source>Export it again.</source><translation>请重新导出。</translation></message>
+    <message><source>Export it as JSON lines, by its name.</source><translation>请按其名称导出为 JSON 行。</translation></message>
     <message><source>Free some space and try again.</source><translation>请释放一些空间后重试。</translation></message>
     <message><source>Free some space or choose another folder.</source><translation>请腾出一些空间或选择其他文件夹。</translation></message>
     <message><source>Free some space, or check the disk, and try again.</source><translation>请腾出一些空间或检查磁盘，然后重试。</translation></message>
     <message><source>Free some space, then start again.</source><translation>请释放一些空间，然后重新启动。</translation></message>
     <message><source>Free some space.</source><translation>请释放一些空间。</translation></message>
+    <message><source>Free some space; nothing is lost meanwhile.</source><translation>请腾出一些空间；期间不会丢失任何内容。</translation></message>
     <message><source>Free some space; the work goes on then.</source><translation>请腾出一些空间，之后会自动继续。</translation></message>
     <message><source>Hypatia cannot import this</source><translation>Hypatia 无法导入此内容</translation></message>
     <message><source>Hypatia is used through its command line</source><translation>正通过命令行使用 Hypatia</translation></message>
@@ -825,6 +831,7 @@
     <message><source>The disk is full</source><translation>磁盘已满</translation></message>
     <message><source>The disk is nearly full</source><translation>磁盘快满了</translation></message>
     <message><source>The disk is too full</source><translation>磁盘剩余空间不足</translation></message>
+    <message><source>The disk reported an error.</source><translation>磁盘报告了错误。</translation></message>
     <message><source>The entries were not imported</source><translation>条目未导入</translation></message>
     <message><source>The export was not written</source><translation>导出未写入</translation></message>
     <message><source>The files are half replaced.</source><translation>文件只替换了一半。</translation></message>
@@ -922,12 +929,21 @@
     <message><source>config error</source><translation>配置错误</translation></message>
     <message><source>crash loop</source><translation>反复崩溃</translation></message>
     <message><source>it does not hold exactly the files it lists</source><translation>其中的文件与清单不符</translation></message>
+    <message><source>it has no “{name}” command</source><translation>它没有“{name}”命令</translation></message>
     <message><source>it holds a file that has no place in a backup ({name})</source><translation>其中有一个不属于备份的文件（{name}）</translation></message>
+    <message><source>it holds fewer entries than its manifest says</source><translation>其中的条目少于清单所列</translation></message>
+    <message><source>it is damaged ({kind})</source><translation>它已损坏（{kind}）</translation></message>
     <message><source>it is damaged or no backup ({error})</source><translation>它已损坏或不是备份（{error}）</translation></message>
+    <message><source>it is in a newer format</source><translation>它的格式较新</translation></message>
+    <message><source>it is in the layout of an older Hypatia</source><translation>它采用旧版 Hypatia 的布局</translation></message>
+    <message><source>it is neither a shelf nor an export</source><translation>它既不是书架，也不是导出文件</translation></message>
     <message><source>it is no backup of the companion</source><translation>它不是本程序的备份</translation></message>
     <message><source>it is not complete</source><translation>它不完整</translation></message>
     <message><source>it is not there</source><translation>它不存在</translation></message>
+    <message><source>it lacks {tools}</source><translation>它缺少 {tools}</translation></message>
+    <message><source>it refuses the handshake ({why})</source><translation>它拒绝握手（{why}）</translation></message>
     <message><source>it was made by a newer version</source><translation>它由更新的版本生成</translation></message>
+    <message><source>it was written by a newer program</source><translation>它由更新的程序写入</translation></message>
     <message><source>its database is missing: {path}</source><translation>缺少数据库：{path}</translation></message>
     <message><source>its folder is missing: {path}</source><translation>缺少文件夹：{path}</translation></message>
     <message><source>its list of files cannot be read</source><translation>其中的文件清单无法读取</translation></message>
@@ -983,6 +999,7 @@
     <message><source>{name} in it is not what was backed up</source><translation>其中的 {name} 与备份时不同</translation></message>
     <message><source>{name} is blank, or holds a space or a control character.</source><translation>{name} 为空，或含有空格或控制字符。</translation></message>
     <message><source>{name} is no JSON value.</source><translation>{name} 不是 JSON 值。</translation></message>
+    <message><source>{name} is not the file that was exported</source><translation>{name} 不是当初导出的文件</translation></message>
     <message><source>{name} is not written as TOML: {why}.</source><translation>{name} 不是有效的 TOML：{why}。</translation></message>
     <message><source>{name} writes its conversations otherwise</source><translation>{name} 写会话的方式变了</translation></message>
     <message><source>{n} calls per hour</source><translation>每小时 {n} 次调用</translation></message>
@@ -993,6 +1010,7 @@
     <message><source>{of} of {limit} is less than one call may take ({need}).</source><translation>{of}（{limit}）低于一次调用可能的用量（{need}）。</translation></message>
     <message><source>{of} of {limit} is used up ({taken}).</source><translation>{of}（{limit}）已用完（{taken}）。</translation></message>
     <message><source>{parent} is not there.</source><translation>{parent} 不存在。</translation></message>
+    <message><source>{path} cannot be read: {why}.</source><translation>无法读取 {path}：{why}。</translation></message>
     <message><source>{path} cannot be read; it was left as it is.</source><translation>无法读取 {path}；文件保持原样。</translation></message>
     <message><source>{path} cannot be written.</source><translation>无法写入 {path}。</translation></message>
     <message><source>{path} cannot be written: {why}.</source><translation>无法写入 {path}：{why}。</translation></message>
@@ -1006,6 +1024,7 @@
     <message><source>{path} is not what was shown.</source><translation>{path} 与之前显示的内容不同。</translation></message>
     <message><source>{path} was left as it is</source><translation>{path} 保持原样</translation></message>
     <message><source>{path} was written by a newer version, so nothing is recorded now.</source><translation>{path} 由更新的版本写入，因此现在不记录任何内容。</translation></message>
+    <message><source>{program} cannot be used: {reason}</source><translation>无法使用 {program}：{reason}</translation></message>
     <message><source>{route} cannot be asked</source><translation>无法询问 {route}</translation></message>
     <message><source>{route}’s limit</source><translation>{route} 的限额</translation></message>
     <message><source>{target} is a folder.</source><translation>{target} 是一个文件夹。</translation></message>

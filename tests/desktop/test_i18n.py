@@ -106,6 +106,16 @@ def test_the_language_follows_the_setting() -> None:
         ("The limit of 2.5 USD per hour is used up (2.4).", "限额（每小时 2.5 USD）已用完（2.4）。"),
         ("“work”: its folder is missing: /srv/a.b.", "“work”：缺少文件夹：/srv/a.b。"),
         ("“work”: config error: hypatia.sqlite holds no shelf.", "“work”：配置错误：hypatia.sqlite 中没有书架。"),
+        (
+            "/srv/a cannot be read: it is neither a shelf nor an export.",
+            "无法读取 /srv/a：它既不是书架，也不是导出文件。",
+        ),
+        ("/srv/a cannot be read: it is damaged (KeyError).", "无法读取 /srv/a：它已损坏（KeyError）。"),
+        (
+            "/bin/hypatia cannot be used: it has no “mcp” command; every call takes longer this way.",
+            "无法使用 /bin/hypatia：它没有“mcp”命令；这样每次调用都会更慢。",
+        ),
+        ("Another program is writing to the shelf.", "另一个程序正在写入此书架。"),
         ("the answer broke off: no answer within 5 s", "回答中断：5 秒内没有回答"),
         ("Something nobody foresaw. The disk is full", "Something nobody foresaw. The disk is full"),
     ],
