@@ -35,11 +35,12 @@ class Aborted(Exception):
 class Answer:
     """What has arrived so far of a chat completion. Thinking is counted, never kept.
 
-    `accepted`: the server took the question, so that its tokens count. Input tokens include the cached ones.
+    `accepted`: the server took the question, so that its tokens count; `sent`: it has the question and did not refuse
+    it, so that they may. Input tokens include the cached ones.
     """
 
     def __init__(self) -> None:
-        self.accepted = False
+        self.accepted = self.sent = False
         self.finish = ""
         self.error = ""
         self.done = False
@@ -58,9 +59,14 @@ class Answer:
         """The answer without any thinking."""
         return without_thinking("".join(self._parts))
 
+    async def trace(self, event: str, _: object) -> None:
+        """What the connection tells while it works."""
+        if event.endswith(".send_request_body.complete"):
+            self.sent = True
+
     def assume(self, input_tokens: int) -> None:
-        """Fill in what an accepted question took where the server did not count."""
-        if self.accepted:
+        """Fill in what a question took where the server did not count; one without any answer may be paid for too."""
+        if self.accepted or self.sent:
             self.input_tokens = self.input_tokens or input_tokens
             self.output_tokens = self.output_tokens or tokens("".join(self._parts)) + (self._thought + 3) // 4
 

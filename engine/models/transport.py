@@ -63,8 +63,11 @@ class Http:
         limits = httpx.Timeout(min(timeout, self._idle), connect=connect)
         try:
             async with asyncio.timeout(timeout):
-                async with client.stream("POST", url, headers=headers, content=body, timeout=limits) as response:
+                async with client.stream(
+                    "POST", url, headers=headers, content=body, timeout=limits, extensions={"trace": answer.trace}
+                ) as response:
                     if response.status_code != 200:
+                        answer.sent = False
                         raise await self._refusal(response, label)
                     answer.accepted = True
                     await _read(response, answer, label, self._now())
@@ -76,6 +79,7 @@ class Http:
                 raise Aborted(f"no answer within {self._idle if waited else timeout:g} s") from error
         except httpx.TransportError as error:
             if not answer.accepted:
+                answer.sent = False
                 raise await asyncio.to_thread(explain, error, url, label, proxy, self._is_online) from error
             if not answer.finish:
                 raise Aborted("the answer broke off") from error

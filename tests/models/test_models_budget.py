@@ -96,6 +96,21 @@ async def test_failed_and_broken_calls_count_with_what_they_took(tmp_path: Path)
             assert row.money == pytest.approx((QUESTION * 1000 + 4 * 2000) / 1e6) and row.currency == "USD"
 
 
+@pytest.mark.parametrize("how", ["limit", "idle", "cancelled"])
+async def test_a_question_that_was_never_answered_counts_with_what_it_sent(tmp_path: Path, how: str) -> None:
+    """A provider that hangs may charge for what it was sent, again and again: a limit has to see it."""
+    with ModelServer([hang()]) as server:
+        async with world(tmp_path, options=priced(tokens_per_hour=100_000), idle=0.3 if how == "idle" else 300) as w:
+            call = asyncio.create_task(w.chat(routed(server), timeout=0.4 if how == "limit" else 30))
+            assert await asyncio.to_thread(server.arrived.acquire, timeout=10)
+            if how == "cancelled":
+                call.cancel()
+            await asyncio.wait([call])
+            row = await w.row()
+            assert (row.outcome, row.input_tokens, row.output_tokens) == ("incomplete", QUESTION, 0)
+            assert row.money == pytest.approx(QUESTION * 1000 / 1e6)
+
+
 async def test_a_call_that_died_counts_with_what_it_sent(tmp_path: Path) -> None:
     async with world(tmp_path, options=priced(tokens_per_hour=5000)) as w:
         await w.calls.begin("memory-consolidation", "deepseek", "x", "", input_tokens=4000, money=4.0, currency="USD")
@@ -116,7 +131,7 @@ async def test_calls_at_the_same_time_never_pass_a_limit_together(tmp_path: Path
 
 async def test_a_call_that_is_cancelled_gives_its_room_back(tmp_path: Path) -> None:
     with ModelServer([hang(), ok("yes")]) as server:
-        async with world(tmp_path, options=priced(tokens_per_hour=WORST + 10)) as w:
+        async with world(tmp_path, options=priced(tokens_per_hour=WORST + QUESTION)) as w:
             async with asyncio.TaskGroup() as group:
                 first = group.create_task(w.chat(routed(server)))
                 assert await asyncio.to_thread(server.arrived.acquire, timeout=10)

@@ -14,6 +14,8 @@ CASES = [
     pytest.param("x\u0085", "x", id="POL-39-next-line-removed"),
     pytest.param("\u00a0", "/", id="POL-39-only-no-break-space"),
     pytest.param("项目\u3000", "项目", id="ideographic-space"),
+    pytest.param("clone-ghp_abcdefgh12345678", "clone-[REDACTED:secret:github]", id="secret"),
+    pytest.param("password, token and secret", "password_ token and secret", id="only-words"),
 ]
 
 
