@@ -37,7 +37,7 @@ from tests.desktop.lived_in import lived_in  # noqa: E402
 WINDOWS = ("Memory", "Settings", "Review", "Welcome", "Guide")
 RUNS, WARM, VISITS = 3, 2, 10
 REST = 1.0  # seconds in which a window has got all its answers
-GONE = 5.0  # seconds in which a closed window has given everything back
+GONE = 20.0  # seconds in which a closed window has given everything back, on the busiest machine
 MB = 1_000_000
 
 
