@@ -33,6 +33,7 @@ async def watch(
     watched. Leave early with `aclosing`.
     """
     now = time.monotonic
+    said = ""
     while not stop.is_set():
         yield None
         identity = await asyncio.to_thread(_identities, roots)
@@ -54,8 +55,9 @@ async def watch(
                     elif logs := {path for path in changed if path.name.endswith(_LOG_ENDINGS)}:
                         yield logs
         except (OSError, RuntimeError) as error:
-            if there:
+            if there and str(error) != said:
                 log.warning("logs cannot be watched, scanning every %.0f s instead: %s", retry_every, error)
+                said = str(error)
             with suppress(TimeoutError):
                 await asyncio.wait_for(stop.wait(), retry_every)
 

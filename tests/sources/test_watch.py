@@ -3,7 +3,7 @@
 import asyncio
 import functools
 import sys
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
 from contextlib import aclosing
 from pathlib import Path
 from typing import Any
@@ -135,3 +135,15 @@ async def test_of_several_roots_those_that_are_there_are_watched(tmp_path: Path,
         assert await anext(hints) is None
         assert await anext(hints) is None
         await until_told(hints, later / "rollout.jsonl.zst")
+
+
+async def test_why_nothing_can_be_watched_is_said_once(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    why = ["too many", "too many", "too many", "no room", "no room"]
+
+    async def refusing(roots: Sequence[Path], stop: asyncio.Event, every: float) -> AsyncGenerator[Hint]:
+        raise OSError(why.pop(0))
+        yield set()
+
+    async with aclosing(watch_with([tmp_path], asyncio.Event(), retry_every=0.01, hints=refusing)) as hints:
+        assert [await anext(hints) for _ in range(5)] == [None] * 5
+    assert [record.args[1].args for record in caplog.records] == [("too many",), ("no room",)]
