@@ -8,7 +8,7 @@ from desktop.icons import app_icon
 from desktop.resources import resource
 from desktop.widgets.text import GRID
 
-SIZE = QSize(720, 720)
+SIZE = QSize(800, 720)  # wide enough for its pictures
 
 
 class GuideWindow(QTextBrowser):

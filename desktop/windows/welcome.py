@@ -200,13 +200,14 @@ class WelcomeWindow(QWidget):
         self._show_buttons()
 
     def _fill_shelves(self, chosen: str) -> None:
-        self._clear(self._shelf_list, self._shelf_group)
+        focused = self._clear(self._shelf_list, self._shelf_group)
         for row in self._shelves:
             self._add_choice(self._shelf_list, self._shelf_group, row.name, row.path, row.name == chosen)
         if self._folder:
             self._add_choice(self._shelf_list, self._shelf_group, tr("A new shelf"), self._folder, not chosen)
         if self._shelf_group.checkedButton() is None and (buttons := self._shelf_group.buttons()):
             buttons[0].setChecked(True)
+        self._focus_again(focused)
 
     def offers(self) -> list[ModelOffer]:
         """The models to choose from now."""
@@ -216,7 +217,7 @@ class WelcomeWindow(QWidget):
         """The models within reach; without a choice it stays as it is: the `current` first one, or none."""
         route = self.route()
         self._offers, self._current = list(offers), current
-        self._clear(self._model_list, self._model_group)
+        focused = self._clear(self._model_list, self._model_group)
         name = tr("&Built-in, without a model")
         text = tr("Built-in (no model): picks sentences out of the conversation. Nothing is sent, nothing is paid.")
         if current is not None:
@@ -227,6 +228,7 @@ class WelcomeWindow(QWidget):
             self._add_choice(self._model_list, self._model_group, name, offer_words(offer), offer.route() == route)
         if self._model_group.checkedButton() is None:
             self._model_group.buttons()[0].setChecked(True)
+        self._focus_again(focused)
         self._show_amounts()
 
     def _add_choice(self, layout: QVBoxLayout, group: QButtonGroup, name: str, help_text: str, chosen: bool) -> None:
@@ -239,10 +241,17 @@ class WelcomeWindow(QWidget):
         layout.addWidget(button)
         layout.addWidget(label)
 
-    def _clear(self, layout: QVBoxLayout, group: QButtonGroup) -> None:
+    def _clear(self, layout: QVBoxLayout, group: QButtonGroup) -> bool:
+        """Whether one of them had the keyboard, which would go to any neighbour."""
+        focused = self.focusWidget() in group.buttons()
         for button in group.buttons():
             group.removeButton(button)
         clear(layout)
+        return focused
+
+    def _focus_again(self, focused: bool) -> None:
+        if focused:
+            self._focus()
 
     def _chosen(self, start: str) -> list[Conversation]:
         if start == "now":
@@ -370,8 +379,10 @@ class WelcomeWindow(QWidget):
             1: self._shelf_group.buttons(),
             2: self._model_group.buttons(),
         }
-        buttons = groups.get(self.pages.currentIndex(), [])
-        target = next((button for button in buttons if button.isChecked()), self.start)
+        index = self.pages.currentIndex()
+        otherwise = self.start if index == self.pages.count() - 1 else self.next  # nothing to choose from yet
+        target = next((button for button in groups.get(index, []) if button.isChecked()), otherwise)
+        target.show()  # at once: it may have been made just now
         target.setFocus(Qt.FocusReason.TabFocusReason)
 
     def showEvent(self, event: QShowEvent) -> None:

@@ -23,6 +23,8 @@ def test_it_reads_the_guide_of_the_language_with_its_pictures(qapp: QApplication
         for name in pictures:
             picture = window.loadResource(QTextDocument.ResourceType.ImageResource, QUrl(name))
             assert picture, name
+        window.show()
+        assert not window.horizontalScrollBar().maximum()  # text and pictures fit
     finally:
         window.deleteLater()
 

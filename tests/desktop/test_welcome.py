@@ -135,6 +135,26 @@ def test_it_is_gone_through_with_the_keyboard_alone(window, qtbot) -> None:
     assert answers == [Answer("all", "work", "", route, False)]
 
 
+def test_the_keyboard_stays_at_the_choice_when_what_there_is_comes_late(qtbot) -> None:
+    window = WelcomeWindow(cost)
+    qtbot.addWidget(window)
+    window.show()
+    window.activateWindow()
+    qtbot.keyClick(window.now, Qt.Key.Key_Return)
+    assert window.focusWidget() is window.next  # no shelf to choose yet: Enter goes on, and opens no dialog
+    window.back.click()
+    window.show_shelves(SHELVES[:1])
+    window.next.click()
+    for rows in (SHELVES, SHELVES[:1]):
+        window.show_shelves(rows)
+        focused = window.focusWidget()
+        assert isinstance(focused, QRadioButton) and focused.text() == "default" and focused.isVisible()
+    window.next.click()
+    window.show_models(OFFERS)
+    focused = window.focusWidget()
+    assert isinstance(focused, QRadioButton) and focused.isChecked()
+
+
 def test_enter_on_not_now_answers_nothing(window, qtbot) -> None:
     told: list[object] = []
     window.answered.connect(told.append)
