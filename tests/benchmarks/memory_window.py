@@ -123,6 +123,8 @@ async def _measure(scratch: Path) -> list[Figure]:
         Figure("Memory window: memory it brings, plots included", (opened - before) / MB, "MB"),
         Figure(f"Memory window: lateness of a 10 ms timer over {VISITS} visits, P99", _ms(lateness, 99), "ms", "50"),
         Figure("Memory window: the same, worst", 1000 * max(lateness.late), "ms"),
+        Figure("Memory window: processor time of the loop between two of them, P99", _busy(lateness), "ms", "50"),
+        Figure("Memory window: the same, worst", 1000 * max(lateness.busy), "ms", "50"),
         Figure("Memory window: Python objects left by a visit", left / VISITS, "", "0"),
         Figure("Memory window: memory left by a visit", grown / VISITS / 1000, "kB", "0"),
     ]
@@ -130,6 +132,10 @@ async def _measure(scratch: Path) -> list[Figure]:
 
 def _ms(lateness: Lateness, percent: int) -> float:
     return 1000 * percentile(lateness.late, percent)
+
+
+def _busy(lateness: Lateness) -> float:
+    return 1000 * percentile(lateness.busy, 99)
 
 
 def memory_window(scratch: Path) -> list[Figure]:
