@@ -6,7 +6,7 @@ if (($# != 2)); then
   sed -n '2,3s/^# *//p' "$0" >&2
   exit 2
 fi
-deb=$1 root=$2 here=$(cd "$(dirname "$0")/../.." && pwd)
+deb=$1 root=$(realpath "$2") here=$(cd "$(dirname "$0")/../.." && pwd)
 inside() { chroot "$root" env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin LANG=C.UTF-8 DEBIAN_FRONTEND=noninteractive "$@"; }
 person() { inside runuser -u person -- env HOME=/home/person LANG=C.UTF-8 "$@"; }
 fail() { echo "$1" >&2; exit 1; }
@@ -17,7 +17,12 @@ listing() {
   find . -xdev \( -path ./proc -o -path ./sys -o -path ./dev -o -path ./tmp -o -path ./run -o -path ./var \) -prune -o \
     \( -type l -printf '%p -> %l\n' -o -type d -printf '%p/\n' \) | sort)
 }
-ours() { ps -eo pid,args | grep '[/]usr/lib/hypatia-companion/' || true; }
+# Processes of the program in this root, not in another one that is checked at the same time.
+ours() {
+  for pid in $(pgrep -f /usr/lib/hypatia-companion/); do
+    [[ $(readlink "/proc/$pid/root") != "$root" ]] || ps -o pid=,args= -p "$pid"
+  done
+}
 mount --bind /proc "$root/proc"; mount --bind /dev "$root/dev"
 trap 'umount -l "$root/proc" "$root/dev"' EXIT
 cp -L /etc/resolv.conf "$root/etc/resolv.conf"
