@@ -119,3 +119,12 @@ def test_embedding_that_is_interrupted_goes_on_later(program: Program, tmp_path:
         anew = program.json("shelves", "embed", "--anew")
         assert (anew["pending"], len(endpoint.texts)) == (0, total)
     assert left_behind(program.home) == []
+
+
+def test_a_folder_that_was_not_there_is_told_when_it_is_connected(program: Program, tmp_path: Path) -> None:
+    """A mistyped path makes a new, empty shelf: nobody shall believe that it holds the memory."""
+    mistyped = tmp_path / "sheelf"
+    said = program.run("shelves", "connect", str(mistyped))
+    assert said == f"Connected sheelf: {mistyped}\nThe folder was not there: this is a new, empty shelf.\n"
+    program.run("shelves", "disconnect", "sheelf")
+    assert program.run("shelves", "connect", str(mistyped)) == f"Connected sheelf: {mistyped}\n"

@@ -72,7 +72,8 @@ def _saved(saved: dict[str, Any]) -> str:
 
 
 def _restored(restored: dict[str, Any]) -> str:
-    return f"{restored['files']} files of {restored['made']} are back. What was there lies in {restored['aside']}."
+    files = "1 file" if restored["files"] == 1 else f"{restored['files']} files"
+    return f"Back is what was kept on {restored['made']}: {files}. What was there lies in {restored['aside']}."
 
 
 def _removed(answer: dict[str, Any]) -> str:

@@ -94,8 +94,9 @@ async def _carry_out(call: Call, options: argparse.Namespace) -> tuple[Any, Call
             model = str(absolute(options.model)) if absolute(options.model).is_dir() else options.model
             return await call("model", {"name": name, "model": model}), _health
         case "connect":
+            made = "" if Path(path).exists() else "\nThe folder was not there: this is a new, empty shelf."
             connected = await call("connect", {"path": path, "name": name})
-            return connected, lambda r: f"Connected {r['name']}: {r['path']}"
+            return connected, lambda r: f"Connected {r['name']}: {r['path']}{made}"
         case "disconnect":
             return await call("disconnect", {"name": name}), lambda r: f"Disconnected {r['shelf']}; its files stay."
         case "takeover":

@@ -3,6 +3,7 @@
 import itertools
 import re
 from dataclasses import dataclass, field
+from datetime import datetime
 
 from engine.memory import rendering
 from engine.memory.projects import USER, Project, session_of
@@ -17,6 +18,10 @@ PULL, SEARCHED, LONGEST = 60_000, 4_000, 1_200  # bytes of an answer, of an entr
 _RULES, _CONVERSATIONS = 3_000, 3
 _MANY = 6  # words of a question from which on one in common is chance
 _FOOTER = re.compile(r"\n\n_(?:Classification|Recorded): [^\n]*_(?=\n|\Z)")
+_HEAD = re.compile(
+    r"\A## Role\n(user|assistant)\n\n(?:## Timestamp\n([^\n]*)\n\n)?(?:## Turn\n\d+\n\n)?## Content\n", re.ASCII
+)
+_SAID_BY = {"user": "said by the person", "assistant": "said by an agent"}
 _UNIT = re.compile(r"wu-(.+)-[0-9a-f]{8}")
 _TIER = re.compile(r"summary \d+")
 
@@ -122,10 +127,24 @@ def _entry(one: Admitted, scored: Score | None = None) -> Entry:
     unit = _UNIT.fullmatch(row.name)
     title = unit[1].replace("-", " ") if unit else ""
     trust = _trust(row)
+    if kind == "message" and (head := _HEAD.match(row.text)):
+        # When it was said, which may be long before it was recorded.
+        said = _moment(head[2]) or one.created
+        return Entry(
+            row.name, kind, "", _clean(row.text[head.end() :]), one.reach, trust, _SAID_BY[head[1]], said, scored
+        )
     origin = "summary of a conversation" if kind == "summary" else "from a conversation" if unit else "from the shelf"
     return Entry(
         row.name, kind, title, _clean(_FOOTER.sub("", row.text)), one.reach, trust, origin, one.created, scored
     )
+
+
+def _moment(written: str | None) -> int | None:
+    """An ISO time as epoch milliseconds."""
+    try:
+        return round(datetime.fromisoformat(written or "").timestamp() * 1000)
+    except (ValueError, OverflowError):
+        return None
 
 
 def kind_of(row: Row) -> str:

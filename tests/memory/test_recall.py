@@ -334,6 +334,23 @@ async def test_messages_are_found_by_search_and_never_pushed(tmp_path: Path) -> 
         assert names(found) == ["msg-s1-0"]
 
 
+async def test_a_message_is_told_with_who_said_it_and_when_not_with_its_form(tmp_path: Path) -> None:
+    """What was said last year and recorded today is a year old."""
+    async with rig(tmp_path) as one:
+        folder = one.project("app")
+        await one.conversation("s1", folder)
+        head = "## Role\n{}\n\n## Timestamp\n2024-09-08T12:53:20.000Z\n\n## {}Content\n"
+        await one.writer.message("msg-s1-0", head.format("user", "") + "where does the otter live", "app")
+        await one.writer.message("msg-s1-1", head.format("assistant", "Turn\n1\n\n## ") + "the otter lives here", "app")
+        found = await one.memory.recall.search(await one.where(folder), "otter", layer="messages", limit=5)
+        assert {(entry.text, entry.origin, entry.created) for entry in found.entries} == {
+            ("where does the otter live", "said by the person", 1_725_800_000_000),
+            ("the otter lives here", "said by an agent", 1_725_800_000_000),
+        }
+        assert "- where does the otter live (message, said by the person, 2024-09-08)" in found.text
+        assert "## Role" not in found.text
+
+
 async def test_the_best_answer_comes_first_and_says_why(tmp_path: Path) -> None:
     async with rig(tmp_path) as one:
         where = await one.where(one.project("app"))
