@@ -119,8 +119,13 @@ async def test_a_failing_model_gives_one_notification_whose_button_opens_review(
 
 
 async def test_a_second_start_hands_over_and_ends(tmp_path: Path) -> None:
-    await answered(tmp_path)
+    home = await answered(tmp_path)
     async with real_desktop(tmp_path) as desktop, running(desktop) as (program, tray):
+
+        async def up() -> bool:  # its icon is there first; until then the second one could be the first
+            return (home.data / "control.json").exists()
+
+        await eventually(up)
         assert not await desktop.windows()
         second = await desktop.desk.program()
         async with asyncio.timeout(20):
