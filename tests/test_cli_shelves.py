@@ -92,7 +92,7 @@ def test_an_export_that_is_interrupted_leaves_nothing(program: Program, tmp_path
 
 
 def test_an_import_that_is_interrupted_is_finished_by_the_next(program: Program, tmp_path: Path) -> None:
-    total = 4000
+    total = 20_000
     lines = lines_of(tmp_path, total)
     assert interrupted(program, "shelves", "import", "default", str(lines)) == (1, total)
     read = program.json("shelves", "import", "default", str(lines))

@@ -160,7 +160,7 @@ def test_a_start_loads_no_window() -> None:
 
 
 PRESSED_TWICE = """
-import asyncio, sys
+import asyncio, os, sys
 from pathlib import Path
 from desktop import plain_imports
 plain_imports.take_back()
@@ -199,6 +199,8 @@ async def pressed(folder):
 application = make_application()
 with asyncio.Runner(loop_factory=lambda: AppLoop(application)) as runner:
     runner.run(pressed(Path(sys.argv[1])))
+sys.stdout.flush()
+os._exit(0)  # as the program ends while modules are still being loaded
 """
 
 
