@@ -118,6 +118,8 @@ def test_logs_of_two_agents_grow_under_a_running_program(tmp_path: Path) -> None
     program.settings(queue_flushWindowMs=200)
     logs = growing(program, chance)
     left = list(logs)
+    for folder in (program.claude / "projects", program.codex / "sessions"):
+        folder.mkdir(parents=True)  # so that they are watched from the start: one that is made later is found by a look
     with program.running():
         while grow(left, chance):
             if chance.random() < 0.02:
